@@ -1,0 +1,306 @@
+"""The command. Each subcommand reads its arguments, calls one public function and prints what it returns.
+
+Results go to stdout, messages to stderr. Exit codes: 0 all done, 1 some inputs failed and the others were
+written, 2 the call is wrong. An error is one line; `--debug` shows where it came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import interpunct
+from interpunct import formats
+from interpunct.cues import CueLimits
+from interpunct.decode import DecodeOptions
+from interpunct.engines import ENGINES, run
+from interpunct.errors import InputError, InterpunctError
+from interpunct.formats import WriteOptions
+from interpunct.jobs import Job, JobOptions, Outcome, expand, target_of
+from interpunct.restore import find_model
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(interpunct.__version__, prog_name="interpunct")
+@click.option("--debug", is_flag=True, help="Show where an error came from.")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Put marks, capitals and sentences back into transcripts, and keep every word's time."""
+    context.obj = debug
+
+
+def _cue_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    limits = CueLimits()
+    for option in (
+        click.option("--cue-line", type=int, default=limits.line_characters, show_default=True,
+                     help="Subtitles: characters a line."),
+        click.option("--cue-lines", type=int, default=limits.lines, show_default=True, help="Subtitles: lines a cue."),
+        click.option("--cue-min", type=float, default=limits.min_s, show_default=True,
+                     help="Subtitles: seconds a cue at least."),
+        click.option("--cue-max", type=float, default=limits.max_s, show_default=True,
+                     help="Subtitles: seconds a cue at most."),
+        click.option("--cue-speed", type=float, default=limits.characters_per_s, show_default=True,
+                     help="Subtitles: characters a second."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _io_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    known = click.Choice([*formats.FORMATS, *formats.ALIASES])
+    for option in (
+        click.option("--encoding", metavar="NAME", help="Text encoding of the inputs; UTF-8 or a BOM's without it."),
+        click.option("--lines", is_flag=True, help="Plain text: one sentence a line."),
+        click.option("--to", "to", type=known, metavar="FORMAT", help="Output format; the input's without it."),
+        click.option("--from", "from_", type=known, metavar="FORMAT", help="Input format; the content decides."),
+        click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it."),
+    ):
+        command = option(command)
+    return _cue_options(command)
+
+
+def _threshold(_context: click.Context, _option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
+    thresholds: dict[str, float] = {}
+    for value in values:
+        mark, equals, chance = value.rpartition("=")
+        try:
+            thresholds[mark] = float(chance)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"{value!r} is not MARK=P, e.g. ,=0.6")
+    return thresholds
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, metavar="[INPUT ...]")
+@_io_options
+@click.option("--model", default="default", show_default=True, metavar="NAME_OR_DIR", help="A bundled model or a folder.")
+@click.option("--marks/--no-marks", default=True, help="Restore marks, or leave them as they are.")
+@click.option("--case/--no-case", default=True, help="Restore capitals, or leave them as they are.")
+@click.option("--existing", type=click.Choice(["redo", "keep", "fill"]), default="redo", show_default=True,
+              help="What becomes of marks and capitals in the input.")
+@click.option("--threshold", "thresholds", multiple=True, callback=_threshold, metavar="MARK=P",
+              help="Write MARK where its probability reaches P.")
+@click.option("--close/--no-close", default=True, help="End documents and turns with a closing mark.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of the model; all cores without it.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Files at a time.")
+@click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True, help="What runs the jobs.")
+@click.pass_context
+def restore(
+    context: click.Context,
+    inputs: tuple[str, ...],
+    model: str,
+    marks: bool,
+    case: bool,
+    existing: Any,
+    thresholds: dict[str, float],
+    close: bool,
+    threads: int | None,
+    jobs: int,
+    engine: str,
+    **io: Any,
+) -> None:  # fmt: skip
+    """Restore marks and capitals in files, folders, globs or standard input (`-` or none)."""
+    options = DecodeOptions(marks=marks, case=case, existing=existing, thresholds=thresholds, close=close)
+    _run(context, inputs, io, engine=engine, jobs=jobs, model=model, threads=threads, decode=options)
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, metavar="[INPUT ...]")
+@_io_options
+@click.option("--recut", is_flag=True, help="Subtitles: cut cues anew at sentence ends instead of keeping them.")
+@click.pass_context
+def convert(context: click.Context, inputs: tuple[str, ...], recut: bool, **io: Any) -> None:
+    """Convert one format to another; nothing is restored."""
+    _run(context, inputs, io, recut=recut)
+
+
+def _run(
+    context: click.Context,
+    inputs: tuple[str, ...],
+    io: dict[str, Any],
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    model: str | None = None,
+    threads: int | None = None,
+    decode: DecodeOptions | None = None,
+    recut: bool = True,
+) -> None:
+    limits = CueLimits(io["cue_line"], io["cue_lines"], io["cue_min"], io["cue_max"], io["cue_speed"])
+    options = JobOptions(
+        model=model,
+        threads=threads,
+        decode=decode or DecodeOptions(),
+        from_=io["from_"],
+        to=io["to"],
+        encoding=io["encoding"],
+        write=WriteOptions(lines=io["lines"], cues=limits, recut=recut),
+    )
+    if model is not None:
+        find_model(model)  # a wrong name is a wrong call, not a failed input
+    paths = expand(inputs)
+    into_folder = io["output"] is not None and _is_folder(io["output"], paths)
+    work = [Job(path, io["output"], into_folder) for path in paths]
+    _refuse_clashes(work, options)
+    failed = False
+    for outcome in _with_progress(run(engine, work, options, jobs=jobs), len(work)):
+        failed |= _report(context, outcome)
+    if failed:
+        context.exit(1)
+
+
+def _is_folder(output: str, paths: list[str]) -> bool:
+    return output.endswith("/") or Path(output).is_dir() or len(paths) > 1
+
+
+def _refuse_clashes(work: list[Job], options: JobOptions) -> None:
+    """Refuse two inputs of one stem for one folder: the second would silently replace the first."""
+    if options.to is None:
+        return
+    seen: dict[str, str] = {}
+    for job in work:
+        if job.into_folder and job.output is not None:
+            target = str(target_of(job, formats.named(options.to)))
+            if target in seen:
+                raise InputError(f"{seen[target]} and {job.path} would both be written to {target}; use two folders")
+            seen[target] = job.path
+
+
+def _report(context: click.Context, outcome: Outcome) -> bool:
+    if outcome.error is not None:
+        _complain(str(outcome.error))
+        if context.obj and outcome.trace:
+            click.echo(outcome.trace, err=True)
+        return True
+    if outcome.data is not None:
+        sys.stdout.buffer.write(outcome.data)
+        sys.stdout.buffer.flush()
+    return False
+
+
+def _with_progress(outcomes: Iterable[Outcome], total: int) -> Iterable[Outcome]:
+    if not sys.stderr.isatty() or total < 2:
+        return outcomes
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(outcomes, "restoring", total, console=Console(stderr=True), transient=True)
+
+
+@cli.command()
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("-o", "--output", required=True, metavar="MODEL_DIR", help="The folder of the new model.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, e.g. train.epochs=3.")
+def train(config: str, output: str, overrides: tuple[str, ...]) -> None:
+    """Train a model from corpora."""
+    from interpunct.train import train as run_training
+
+    def log(row: dict[str, Any]) -> None:
+        click.echo("  ".join(f"{name} {value}" for name, value in row.items()), err=True)
+
+    description = run_training(config, output, overrides=overrides, log=log)
+    click.echo(f"{description.title} written to {output}")
+
+
+@cli.command()
+@click.argument("model", metavar="MODEL_DIR")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the exported model.")
+@click.option("--int8", is_flag=True, help="Store weights as bytes.")
+def export(model: str, output: str, int8: bool) -> None:
+    """Export a trained model to ONNX, which runs without torch."""
+    from interpunct.export import export as run_export
+
+    description = run_export(model, output, int8=int8)
+    click.echo(f"{description.title} written to {output}")
+
+
+@cli.command("models")
+def models_command() -> None:
+    """List the bundled models and the model types."""
+    from interpunct.models import MODELS, Description
+    from interpunct.restore import bundled_models
+
+    rows = []
+    for folder in bundled_models():
+        description = Description.load(folder)
+        size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+        marks = " ".join(filter(None, description.labels.get("mark", ())))
+        rows.append((description.name, description.version, f"{size:.1f} MB", marks, ", ".join(description.labels)))
+    _table(("model", "version", "size", "marks", "tasks"), rows)
+    _table(("type", "made by"), [(name, "train" if name != "onnx" else "export") for name in MODELS])
+
+
+@cli.command("formats")
+def formats_command() -> None:
+    """List the file formats."""
+    rows = []
+    for name in sorted(formats.FORMATS):
+        entry = formats.named(name)
+        rows.append((
+            name, "read, write" if entry.write else "read", "yes" if entry.timed else "no",
+            "several" if entry.many else "one", " ".join(entry.extensions), entry.summary,
+        ))  # fmt: skip
+    _table(("format", "can", "word times", "documents", "extensions", "what"), rows)
+
+
+@cli.command("corpora")
+def corpora_command() -> None:
+    """List the corpora that can be read for training and scoring."""
+    from interpunct import corpora
+
+    rows = []
+    for name in corpora.CORPORA:
+        corpus = corpora.named(name)
+        rows.append((name, corpus.words, " ".join(corpus.splits), " ".join(corpus.tracks), corpus.licence, corpus.summary))
+    _table(("corpus", "words", "splits", "tracks", "licence", "what"), rows)
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*header, box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    # A table in a pipe is for other programs: it is never folded.
+    console.print(table, width=None if console.is_terminal else 400, crop=False)
+
+
+def _complain(message: str) -> None:
+    click.echo(f"interpunct: error: {' '.join(message.split())}", err=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit with its code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in arguments
+    try:
+        code = cli.main(arguments, prog_name="interpunct", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        usage = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
+        _complain(error.format_message() + usage)
+        code = 2
+    except InterpunctError as error:
+        if debug:
+            raise
+        _complain(str(error))
+        code = 2
+    except BrokenPipeError:
+        # The reader went away, e.g. `| head`: nothing is left to say, and Python must not try to flush.
+        sys.stderr.close()
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

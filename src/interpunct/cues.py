@@ -1,0 +1,262 @@
+"""Subtitle cues: a transcript cut into what is shown on a screen at one time.
+
+In: a transcript with at least some times. Out: cues that end at sentence ends, else at clause ends, else
+where it hurts least, and never inside a name, after an abbreviation or between speakers where that can be
+helped. The limits' defaults are the commonest published ones for English: 42 characters a line, 2 lines,
+5/6 to 7 seconds, 20 characters a second. A cue's times come from its words and grow only into silence; words' times
+are never touched. A missing word time is placed between its neighbours by length, for the cut alone.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from interpunct.errors import InputError
+from interpunct.labels import SENTENCE_MARKS, ends_with_own_period, surface
+from interpunct.transcript import Transcript, Word
+
+_LONG_PAUSE_S = 2.0  # nobody reads on over such a silence: a cue always ends there
+_CLAUSE_PAUSE_S = 0.3
+_OPENS_A_CLAUSE = frozenset(
+    "and but or so because that which who when where while if then although though since as than".split()
+)
+_LEANS_ON_THE_NEXT = frozenset(
+    "a an the my your his her its our their this these those of to in on at by for from with into no not very "
+    "is are was were be been i we you he she they it who mr mrs ms dr and or but".split()
+)
+
+
+@dataclass(frozen=True)
+class CueLimits:
+    """How wide and how long a subtitle cue may be."""
+
+    line_characters: int = 42
+    lines: int = 2
+    min_s: float = 0.833
+    max_s: float = 7.0
+    characters_per_s: float = 20.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("line_characters", self.line_characters), ("lines", self.lines), ("max_s", self.max_s)):
+            if not value > 0:
+                raise InputError(f"cue limit {name} is {value}; it must be above 0")
+        if not (self.characters_per_s > 0 and 0 <= self.min_s <= self.max_s):
+            raise InputError("cue limits need characters_per_s > 0 and 0 <= min_s <= max_s")
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A subtitle: words `first` to `last` (both included), when it shows, and its lines."""
+
+    first: int
+    last: int
+    start: float
+    end: float
+    lines: tuple[str, ...]
+    speaker: str | None = None
+
+
+def cues(transcript: Transcript, limits: CueLimits | None = None, *, recut: bool = True) -> Iterator[Cue]:
+    """Cut a transcript into cues; `recut=False` keeps the cues it was read from, where its times show them.
+
+    >>> words = (Word("Yes", 0.0, 0.5, mark="."), Word("I", 3.0, 3.1, mark=""), Word("do", 3.1, 4.0, mark="."))
+    >>> [(cue.start, cue.lines) for cue in cues(Transcript(words))]
+    [(0.0, ('Yes.',)), (3.0, ('I do.',))]
+    """
+    words = transcript.words
+    if not words:
+        return
+    limits = limits or CueLimits()
+    layout = _Layout(words, limits)
+    groups = None if recut else cues_as_read(words)
+    yield from layout.timed(layout.cut() if groups is None else groups)
+
+
+def cues_as_read(words: Sequence[Word]) -> list[tuple[int, int]] | None:
+    """Return the half-open ranges of the cues that words were read from, or None where times do not show them.
+
+    A subtitle reader gives a cue's start to its first word and its end to its last one, and knows no more.
+    """
+    ranges: list[tuple[int, int]] = []
+    first: int | None = None
+    for index, word in enumerate(words):
+        if word.start is not None:
+            if first is not None:
+                return None
+            first = index
+        if first is None:
+            return None
+        if word.end is not None:
+            ranges.append((first, index + 1))
+            first = None
+    if first is not None or all(stop - start == 1 for start, stop in ranges):
+        return None
+    return ranges
+
+
+class _Layout:
+    """One transcript's forms, times and costs of cutting, computed once."""
+
+    def __init__(self, words: Sequence[Word], limits: CueLimits) -> None:
+        self.words = words
+        self.limits = limits
+        self.forms = [surface(word) for word in words]
+        lengths = np.array([len(form) + 1 for form in self.forms], dtype=np.int64)
+        self.offsets: list[int] = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+        starts, ends = timeline(words, lengths)
+        self.starts: list[float] = starts.tolist()
+        self.ends: list[float] = ends.tolist()
+        self.cut_costs = [self._cut_cost(index) for index in range(1, len(words))] + [0.0]
+
+    def _cut_cost(self, index: int) -> float:
+        """Return what it costs to cut before word `index`: 0 at a sentence end, more the more it hurts."""
+        before, after = self.words[index - 1], self.words[index]
+        if before.speaker != after.speaker:
+            return 0.0
+        pause_s = self.starts[index] - self.ends[index - 1]
+        if before.mark in SENTENCE_MARKS:
+            return 0.0
+        if before.mark:
+            return 1.0
+        cost = 4.0
+        if ends_with_own_period(before.text):  # "Dr." and "U.S." without a mark of their own
+            return cost + 8.0
+        if before.case not in ("lower", None) and after.case not in ("lower", None):  # inside a name
+            cost += 6.0
+        if before.text.lower() in _LEANS_ON_THE_NEXT:
+            cost += 3.0
+        elif after.text.lower() in _OPENS_A_CLAUSE:
+            cost -= 1.5
+        if pause_s >= _CLAUSE_PAUSE_S:
+            cost -= 1.5
+        return cost
+
+    def _width(self, first: int, stop: int) -> int:
+        return self.offsets[stop] - self.offsets[first] - 1
+
+    def _fits(self, first: int, stop: int) -> bool:
+        """Say whether words fit the lines; a word wider than a line has that line to itself."""
+        for _ in range(self.limits.lines):
+            room = self.offsets[first] + self.limits.line_characters + 1
+            first = max(first + 1, bisect_right(self.offsets, room, first, stop + 1) - 1)
+            if first >= stop:
+                return True
+        return False
+
+    def cut(self) -> list[tuple[int, int]]:
+        """Return the half-open ranges of the cheapest cues, by dynamic programming over the cuts."""
+        count = len(self.words)
+        best = [0.0] + [math.inf] * count
+        came_from = [0] * (count + 1)
+        for stop in range(1, count + 1):
+            for first in range(stop - 1, -1, -1):
+                if first < stop - 1 and not self._may_share(first, stop):
+                    break
+                cost = best[first] + self._cue_cost(first, stop) + self.cut_costs[stop - 1]
+                if cost < best[stop]:
+                    best[stop], came_from[stop] = cost, first
+        ranges: list[tuple[int, int]] = []
+        stop = count
+        while stop:
+            ranges.append((came_from[stop], stop))
+            stop = came_from[stop]
+        return ranges[::-1]
+
+    def _may_share(self, first: int, stop: int) -> bool:
+        """Say whether word `first` may join the words up to `stop` in one cue."""
+        return (
+            self.words[first].speaker == self.words[first + 1].speaker
+            and self.starts[first + 1] - self.ends[first] < _LONG_PAUSE_S
+            and self.ends[stop - 1] - self.starts[first] <= self.limits.max_s
+            and self._fits(first, stop)
+        )
+
+    def _cue_cost(self, first: int, stop: int) -> float:
+        width = self._width(first, stop)
+        until = self.starts[stop] if stop < len(self.words) else math.inf
+        room_s = until - self.starts[first]
+        cost = 0.5
+        if room_s < self.limits.min_s:
+            cost += 2.0
+        needed_s = width / self.limits.characters_per_s
+        if room_s < needed_s:
+            cost += min(3.0, 2.0 * (needed_s / max(room_s, 1e-3) - 1.0))
+        if width < 15 and self.cut_costs[stop - 1] > 0:  # a stub of a sentence
+            cost += 2.0
+        for index in range(first, stop - 1):
+            if self.words[index].mark in SENTENCE_MARKS:  # two short sentences may share a cue, long ones not
+                cost += 0.6 + width / self.limits.line_characters
+                if self.starts[index + 1] - self.ends[index] >= _CLAUSE_PAUSE_S:
+                    cost += 0.5
+        if width > self.limits.line_characters:
+            cost += 0.5 * self._first_break_cost(first, stop)
+        return cost
+
+    def _first_break_cost(self, first: int, stop: int) -> float:
+        """Return the least cost of ending the cue's first line somewhere that leaves room for the rest."""
+        rest = (self.limits.lines - 1) * (self.limits.line_characters + 1)
+        cheapest = math.inf
+        for index in range(first + 1, stop):
+            if self._width(first, index) > self.limits.line_characters:
+                break
+            if self._width(index, stop) < rest:
+                cheapest = min(cheapest, self.cut_costs[index - 1])
+        return 0.0 if cheapest == math.inf else cheapest
+
+    def timed(self, ranges: Sequence[tuple[int, int]]) -> Iterator[Cue]:
+        """Give each range its times and lines; ends grow into silence until the text can be read."""
+        for (first, stop), following in pairwise([*ranges, None]):  # type: ignore[misc]
+            start, end = self.starts[first], self.ends[stop - 1]
+            until = self.starts[following[0]] if following is not None else math.inf
+            wanted = start + max(self.limits.min_s, self._width(first, stop) / self.limits.characters_per_s)
+            end = min(max(end, min(wanted, start + self.limits.max_s)), until)
+            yield Cue(first, stop - 1, start, max(start, end), self._lines(first, stop), self.words[first].speaker)
+
+    def _lines(self, first: int, stop: int) -> tuple[str, ...]:
+        """Break words into as few lines as they fit, at the cheapest places, evenly where it does not matter."""
+        if self._width(first, stop) <= self.limits.line_characters:
+            return (" ".join(form for form in self.forms[first:stop] if form),)
+        best: dict[int, tuple[int, float, int]] = {first: (0, 0.0, first)}
+        for end in range(first + 1, stop + 1):
+            choices = []
+            for begin in range(end - 1, first - 1, -1):
+                width = self._width(begin, end)
+                if width > self.limits.line_characters and begin < end - 1:
+                    break
+                lines, cost, _ = best[begin]
+                cut = self.cut_costs[end - 1] if end < stop else 0.0
+                unused = (self.limits.line_characters - width) / self.limits.line_characters
+                choices.append((lines + 1, cost + cut + 4.0 * unused**2, begin))
+            best[end] = min(choices)
+        lines_: list[str] = []
+        while stop > first:
+            begin = best[stop][2]
+            lines_.append(" ".join(form for form in self.forms[begin:stop] if form))
+            stop = begin
+        return tuple(lines_[::-1])
+
+
+def timeline(words: Sequence[Word], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start and an end for each word, never running backwards.
+
+    Known times stand; a missing one lies between its known neighbours, shared out by the words' lengths.
+    """
+    known = np.array([np.nan if time is None else time for word in words for time in (word.start, word.end)])
+    places = np.flatnonzero(~np.isnan(known))
+    if not len(places):
+        raise InputError("no word has a time, and subtitles need some; use a timed input, or --to plain")
+    # A word's start and end are its length apart, an end and the next start are not.
+    weights = np.zeros(len(known))
+    weights[1::2] = lengths
+    positions = np.cumsum(weights)
+    times = known.copy()
+    missing = np.flatnonzero(np.isnan(known))
+    times[missing] = np.interp(positions[missing], positions[places], known[places])
+    times = np.maximum.accumulate(times)
+    return times[0::2], times[1::2]

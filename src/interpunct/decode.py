@@ -1,0 +1,165 @@
+"""Scores to tags: which mark stands after each word, and how it is capitalised.
+
+In: words and their scores, block after block. Out: the same words with text recased, mark, case and
+confidences filled. A mark's confidence is the probability of the label chosen. With a threshold for a mark,
+it is written exactly where it is the likeliest mark and its probability reaches the threshold; without one,
+where it is likelier than none. The end of a document or of a speaker's turn closes a sentence.
+
+What the model cannot know stays as it is: words in another script, and tokens without letters or digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from interpunct.errors import InputError
+from interpunct.labels import MARKS, SENTENCE_MARKS, case_of, recase
+from interpunct.models.scores import Array, Scores
+from interpunct.transcript import Word
+
+Existing = Literal["redo", "keep", "fill"]
+
+
+@dataclass(frozen=True)
+class DecodeOptions:
+    """What to decide, and how.
+
+    `existing` says what becomes of marks and capitals in the input: `redo` ignores them; `keep` leaves a
+    document that has marks its marks, and one that has capitals its capitals, and restores what is missing
+    altogether; `fill` leaves each mark and capital that is there and adds others.
+    """
+
+    marks: bool = True
+    case: bool = True
+    existing: Existing = "redo"
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    close: bool = True
+    """Whether the last word of a document or turn gets a closing mark."""
+
+    def __post_init__(self) -> None:
+        if self.existing not in get_args(Existing):
+            raise InputError(f"unknown way {self.existing!r} with what exists; use redo, keep or fill")
+        for mark, threshold in self.thresholds.items():
+            if mark not in MARKS[1:]:
+                raise InputError(f"no mark {mark!r} to set a threshold for; use one of {' '.join(MARKS[1:])}")
+            if not 0 <= threshold <= 1:
+                raise InputError(f"threshold {threshold} for {mark!r} is no probability; use 0 to 1")
+
+
+class Decoder:
+    """Decodes one document. Feed it the document's scores in order."""
+
+    def __init__(
+        self,
+        words: Sequence[Word],
+        labels: Mapping[str, tuple[str, ...]],
+        *,
+        options: DecodeOptions | None = None,
+        lexicon: Mapping[str, str] | None = None,
+    ) -> None:
+        self._words = words
+        self._options = options or DecodeOptions()
+        self._lexicon = lexicon or {}
+        keep, fill = self._options.existing == "keep", self._options.existing == "fill"
+        has_marks = self._options.existing != "redo" and any(word.mark for word in words)
+        has_case = self._options.existing != "redo" and case_is_known(words)
+        self._write_marks = self._options.marks and "mark" in labels and not (keep and has_marks)
+        self._write_case = self._options.case and "case" in labels and not (keep and has_case)
+        self._fill_marks = fill and has_marks
+        self._fill_case = fill and has_case
+        self._marks = labels.get("mark", ("",))
+        self._cases = labels.get("case", ("lower",))
+        self._closing = [index for index, mark in enumerate(self._marks) if mark in SENTENCE_MARKS]
+        self._next = 0
+        self._opens = True
+
+    def feed(self, scores: Scores) -> Iterator[Word]:
+        """Decode the next words, as many as there are scores."""
+        marks = self._mark_choices(scores.tasks["mark"]) if self._write_marks else None
+        cases = _choices(scores.tasks["case"]) if self._write_case else None
+        for row in range(len(scores)):
+            index = self._next
+            word = self._words[index]
+            if is_readable(word.text):
+                if marks is not None:
+                    word = self._with_mark(word, index, scores.tasks["mark"][row], *marks[row])
+                if cases is not None:
+                    word = self._with_case(word, *cases[row])
+            self._opens = word.mark in SENTENCE_MARKS or self._ends_turn(index)
+            self._next += 1
+            yield word
+
+    def _ends_turn(self, index: int) -> bool:
+        return index + 1 == len(self._words) or self._words[index + 1].speaker != self._words[index].speaker
+
+    def _mark_choices(self, logs: Array) -> list[tuple[int, float]]:
+        if not self._options.thresholds:
+            return _choices(logs)
+        chances = np.exp(logs)
+        none = self._marks.index("")
+        only_marks = chances.copy()
+        only_marks[:, none] = -1
+        likeliest = only_marks.argmax(axis=1)
+        chosen = []
+        for row, label in enumerate(likeliest.tolist()):
+            threshold = self._options.thresholds.get(self._marks[label], float(chances[row, none]))
+            label = label if chances[row, label] >= threshold else none
+            chosen.append((label, float(chances[row, label])))
+        return chosen
+
+    def _with_mark(self, word: Word, index: int, logs: Array, label: int, chance: float) -> Word:
+        if self._fill_marks and word.mark:
+            return word
+        mark = self._marks[label]
+        if self._options.close and self._closing and mark not in SENTENCE_MARKS and self._ends_turn(index):
+            label = max(self._closing, key=lambda choice: float(logs[choice]))
+            mark, chance = self._marks[label], float(np.exp(logs[label]))
+        return replace(word, mark=mark, mark_confidence=round(chance, 4), raw=word.token)
+
+    def _with_case(self, word: Word, label: int, chance: float) -> Word:
+        if self._fill_case and word.case not in ("lower", None):
+            return word
+        case = self._cases[label]
+        text = recase(word.text, case, self._lexicon)
+        if self._opens and text == recase(text, "lower"):
+            text = recase(text, "sentence")
+        # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
+        return replace(
+            word, text=text, case=case_of(text), case_confidence=round(chance, 4), raw=word.token
+        )
+
+
+def _choices(logs: Array) -> list[tuple[int, float]]:
+    best = logs.argmax(axis=1)
+    chances = np.exp(logs[np.arange(len(logs)), best])
+    return list(zip(best.tolist(), chances.tolist(), strict=True))
+
+
+def case_is_known(words: Sequence[Word]) -> bool:
+    """Say whether capitals in the input mean something: not where all is lower case or ALL CAPS.
+
+    >>> case_is_known([Word("hello", case="lower"), Word("Bob", case="sentence")])
+    True
+    >>> case_is_known([Word("HELLO", case="upper"), Word("BOB", case="upper")])
+    False
+    """
+    cases = {word.case for word in words}
+    return bool(cases & {"sentence", "mixed"}) or ("lower" in cases and bool(cases & {"upper", "single"}))
+
+
+def is_readable(text: str) -> bool:
+    """Say whether a model for English has anything to say about a word.
+
+    >>> is_readable("café"), is_readable("42"), is_readable("слово"), is_readable("♪")
+    (True, True, False, False)
+    """
+    if text.isascii():
+        return any(map(str.isalnum, text))
+    letters = [character for character in text if character.isalpha()]
+    if letters:
+        return any(character < "\u0250" for character in letters)
+    return any(map(str.isalnum, text))

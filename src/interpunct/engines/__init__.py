@@ -1,0 +1,27 @@
+"""The table of engines: what runs many jobs.
+
+In: jobs and options. Out: outcomes, in the order of the jobs, each as soon as it and those before it are done.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+
+from interpunct.errors import UnknownNameError
+from interpunct.jobs import Job, JobOptions, Outcome
+
+ENGINES: dict[str, str] = {
+    "local": "interpunct.engines.local:run",
+    "ray": "interpunct.engines.ray:run",
+}
+
+
+def run(engine: str, work: Sequence[Job], options: JobOptions, *, jobs: int = 1) -> Iterator[Outcome]:
+    """Run jobs on an engine, `jobs` at a time."""
+    target = ENGINES.get(engine)
+    if target is None:
+        raise UnknownNameError("engine", engine, ENGINES)
+    module, attribute = target.split(":")
+    outcomes: Iterator[Outcome] = getattr(importlib.import_module(module), attribute)(work, options, jobs=jobs)
+    return outcomes

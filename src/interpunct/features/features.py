@@ -1,0 +1,46 @@
+"""`Features`: one row per word of what a model may look at.
+
+In: words' texts. Out: the same words as a model reads them: lower case, without what clings to them, each
+digit a 0, so that neither case nor marks of the input reach a decision. It keeps no vocabulary: a model
+brings its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from interpunct.labels import trim
+
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True)
+class Features:
+    """One row per word: the normalised texts."""
+
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Features:
+        """Build features from words' texts as they stand in a transcript."""
+        return cls(tuple(map(normalise, texts)))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: slice) -> Features:
+        return Features(self.texts[rows])
+
+
+@lru_cache(maxsize=1 << 16)
+def normalise(text: str) -> str:
+    """Write a word as a model reads it.
+
+    >>> normalise('"Don’t'), normalise("U.S."), normalise("4,754"), normalise("wait…")
+    ("don't", 'u.s', '0,000', 'wait')
+    """
+    core = trim(text)[1].lower().replace("’", "'").rstrip(".")
+    return _DIGIT.sub("0", core)

@@ -1,0 +1,148 @@
+"""The table of file formats, and reading and writing by name, extension or content.
+
+In: a path or a `Source`. Out: transcripts; and back. A new format is one file and one row of `FORMATS`,
+whose order is the order of sniffing: the strictest first, plain text last.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from interpunct.errors import InputError, UnknownNameError
+from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.source import Source
+from interpunct.transcript import Transcript
+
+__all__ = [
+    "ALIASES", "FORMATS", "Format", "Source", "WriteOptions", "by_extension", "named", "read", "read_all",
+    "read_source", "replace_file", "sniff", "write", "write_all", "written",
+]  # fmt: skip
+
+FORMATS: dict[str, str] = {
+    "parquet": "interpunct.formats.parquet:PARQUET",
+    "vtt": "interpunct.formats.subtitles:VTT",
+    "srt": "interpunct.formats.subtitles:SRT",
+    "textgrid": "interpunct.formats.textgrid:TEXTGRID",
+    "json": "interpunct.formats.own:JSON",
+    "jsonl": "interpunct.formats.jsonl:JSONL",
+    "whisper": "interpunct.formats.whisper:WHISPER",
+    "vosk": "interpunct.formats.vosk:VOSK",
+    "aws": "interpunct.formats.cloud:AWS",
+    "google": "interpunct.formats.cloud:GOOGLE",
+    "deepgram": "interpunct.formats.cloud:DEEPGRAM",
+    "assemblyai": "interpunct.formats.cloud:ASSEMBLYAI",
+    "azure": "interpunct.formats.cloud:AZURE",
+    "rttm": "interpunct.formats.rttm:RTTM",
+    "stm": "interpunct.formats.stm:STM",
+    "ctm": "interpunct.formats.ctm:CTM",
+    "iwslt": "interpunct.formats.iwslt:IWSLT",
+    "plain": "interpunct.formats.plain:PLAIN",
+}
+ALIASES = {"txt": "plain", "text": "plain"}
+
+
+def named(name: str) -> Format:
+    """Return the format of a name.
+
+    >>> named("txt").name
+    'plain'
+    """
+    target = FORMATS.get(ALIASES.get(name, name))
+    if target is None:
+        raise UnknownNameError("format", name, FORMATS)
+    module, attribute = target.split(":")
+    found = getattr(importlib.import_module(module), attribute)
+    if not isinstance(found, Format):
+        raise TypeError(f"{target} is no Format")
+    return found
+
+
+def sniff(source: Source) -> Format:
+    """Tell a source's format by its content."""
+    return next(format for format in map(named, FORMATS) if format.sniff(source))
+
+
+def by_extension(path: str | Path) -> Format:
+    """Return the format that a file of this name is written in.
+
+    >>> by_extension("talk.srt").name
+    'srt'
+    """
+    suffix = Path(path).suffix.lower()
+    for format in map(named, FORMATS):
+        if suffix in format.extensions and format.write is not None:
+            return format
+    writable = sorted({e for f in map(named, FORMATS) if f.write is not None for e in f.extensions})
+    raise InputError(f"no format has the extension {suffix!r}; use one of {' '.join(writable)}", path=str(path))
+
+
+def read_source(source: Source, format: Format | None = None) -> Iterator[Transcript]:
+    """Read every document of a source, in the given format or the one its content shows."""
+    try:
+        yield from (format or sniff(source)).read(source)
+    except InputError as error:
+        raise error.at(path=source.name) from None
+
+
+def read_all(path: str | Path, *, format: str | None = None, encoding: str | None = None) -> list[Transcript]:
+    """Read every document of a file."""
+    source = Source.open(path, encoding=encoding)
+    return list(read_source(source, named(format) if format else None))
+
+
+def read(path: str | Path, *, format: str | None = None, encoding: str | None = None) -> Transcript:
+    """Read a file that holds one document."""
+    transcripts = read_all(path, format=format, encoding=encoding)
+    if len(transcripts) != 1:
+        raise InputError(f"holds {len(transcripts)} documents; use interpunct.read_all", path=str(path))
+    return transcripts[0]
+
+
+def write(
+    transcript: Transcript, path: str | Path, *, format: str | None = None, options: WriteOptions | None = None
+) -> None:
+    """Write one transcript to a file, in the given format or the one of the file's extension."""
+    write_all([transcript], path, format=format, options=options)
+
+
+def write_all(
+    transcripts: Iterable[Transcript],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    options: WriteOptions | None = None,
+) -> None:
+    """Write transcripts to one file. The file appears whole or not at all."""
+    chosen = named(format) if format else by_extension(path)
+    replace_file(Path(path), written(transcripts, chosen, options or WriteOptions()))
+
+
+def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file beside its place and rename it: it appears whole or not at all."""
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=str(path)) from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)  # noqa: PTH101 - mkstemp makes it private, a result is not
+        os.replace(beside, path)  # noqa: PTH105 - beside is a str
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def written(transcripts: Iterable[Transcript], format: Format, options: WriteOptions) -> Iterator[bytes]:
+    """Yield the bytes of a file in a format."""
+    if format.write is None:
+        raise InputError(f"format {format.name!r} can be read but not written; use --to json")
+    for piece in format.write(transcripts, options):
+        yield piece.encode("utf-8") if isinstance(piece, str) else piece

@@ -1,0 +1,137 @@
+"""One input through the whole house: read, restore or only convert, write.
+
+In: a path and options, both plain data that can be sent to another process. Out: an `Outcome`: the bytes
+for stdout, or nothing where a file was written, or the error. An input that fails never stops the others.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from interpunct import formats
+from interpunct.decode import DecodeOptions
+from interpunct.errors import InputError, InterpunctError
+from interpunct.formats import Format, Source, WriteOptions
+from interpunct.restore import Restorer, load
+from interpunct.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """How every input of a call is treated. Without a model nothing is restored."""
+
+    model: str | None = None
+    threads: int | None = None
+    decode: DecodeOptions = field(default_factory=DecodeOptions)
+    from_: str | None = None
+    to: str | None = None
+    encoding: str | None = None
+    write: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One input and where its result goes: a file, a file in a folder, or (None) stdout."""
+
+    path: str
+    output: str | None = None
+    into_folder: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one job."""
+
+    job: Job
+    data: bytes | None = None
+    error: InterpunctError | None = None
+    trace: str = ""
+
+
+def expand(inputs: Iterable[str]) -> list[str]:
+    """Turn files, folders and globs into files; nothing at all is standard input.
+
+    A folder gives the files in it, hidden ones left out, in the order of their names.
+    """
+    paths: list[str] = []
+    for given in inputs:
+        path = Path(given)
+        if given == "-" or path.is_file():
+            paths.append(given)
+        elif path.is_dir():
+            inside = sorted(str(file) for file in path.iterdir() if file.is_file() and file.name[0] != ".")
+            if not inside:
+                raise InputError("the folder holds no files; give another", path=given)
+            paths.extend(inside)
+        elif found := sorted(name for name in glob.glob(given, recursive=True) if Path(name).is_file()):
+            paths.extend(found)
+        else:
+            paths.append(given)  # reading it will say what is wrong, and the others go on
+    return paths or ["-"]
+
+
+def run_job(job: Job, options: JobOptions) -> Outcome:
+    """Run one job; what goes wrong with its input is told, not raised."""
+    try:
+        return Outcome(job, _run(job, options))
+    except InterpunctError as error:
+        return Outcome(job, error=error, trace=traceback.format_exc())
+    except RecursionError:
+        return Outcome(job, error=InputError("nested too deeply; give a flatter file", path=job.path))
+    except MemoryError:
+        return Outcome(job, error=InputError("too large for this machine's memory", path=job.path))
+
+
+def _run(job: Job, options: JobOptions) -> bytes | None:
+    source = Source.open(job.path, encoding=options.encoding)
+    if options.from_:
+        reader = formats.named(options.from_)
+    elif job.path == "-":
+        reader = formats.named("plain")
+    else:
+        reader = formats.sniff(source)
+    writer = _writer(job, options, reader)
+    transcripts: Iterable[Transcript] = formats.read_source(source, reader)
+    if options.model is not None:
+        transcripts = _restorer(options.model, options.threads).restore_all(transcripts, options.decode)
+    pieces = _named(job.path, formats.written(transcripts, writer, options.write))
+    if job.output is None:
+        return b"".join(pieces)
+    target = target_of(job, writer) if job.into_folder else Path(job.output)
+    if job.into_folder:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    formats.replace_file(target, pieces)
+    return None
+
+
+def _named(path: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Name the input in what goes wrong while its result is written."""
+    try:
+        yield from pieces
+    except InputError as error:
+        raise error.at(path=path) from None
+
+
+def _writer(job: Job, options: JobOptions, reader: Format) -> Format:
+    if options.to:
+        return formats.named(options.to)
+    if options.model is None and job.output is not None and not job.into_folder:
+        return formats.by_extension(job.output)
+    return reader if reader.write is not None else formats.named("json")
+
+
+def target_of(job: Job, writer: Format) -> Path:
+    """Return the file in the output folder that a job writes: the input's stem, the format's extension."""
+    stem = "stdin" if job.path == "-" else Path(job.path).stem
+    return Path(job.output or os.curdir) / (stem + writer.extensions[0])
+
+
+@lru_cache(maxsize=2)
+def _restorer(model: str, threads: int | None) -> Restorer:
+    return load(model, threads=threads)

@@ -1,0 +1,357 @@
+"""The mark and case inventories, and the way between a token and (text, mark, case).
+
+In: tokens as people and recognisers write them. Out: words with tags, and back. `parse_words` and
+`surface` are inverses on canonical text (what `surface` writes); anything else is kept in `Word.raw`
+and written back from there as long as nobody changes the word's mark.
+
+What clings to a word and is no mark (quotes, brackets, an ellipsis, the period of "Dr.") stays in its
+text. The mark stands after the word; paper 000 labels the mark before it, we never do. Spaces between
+words are `render`'s business.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from interpunct.transcript import Word
+
+MARKS = ("", ",", ".", "?", "!", ":", ";", "—")
+"""All marks a model may choose from; "" is no mark."""
+
+SENTENCE_MARKS = frozenset(".?!")
+"""Marks that end a sentence when text is written."""
+
+CASES = ("lower", "sentence", "upper", "single", "mixed")
+"""All cases; see `case_of`."""
+
+_THREE = {"!": ".", ";": ".", "…": ".", ":": ",", "—": ","}
+_STRONGEST_FIRST = "?!.;:—,"
+_MARK_CHARACTERS = frozenset(",.?!:;—–")
+_QUOTES = frozenset("\"”»")
+_SINGLE_QUOTES = frozenset("'’")
+_CLOSING = _QUOTES | _SINGLE_QUOTES | frozenset(")]}")
+_CLOSERS = _CLOSING | _MARK_CHARACTERS | {"…"}
+_ELLIPSIS = re.compile(r"\.{2,}|…")
+_DASHES = re.compile(r"^(?:—|–|-{1,3})$")
+_DOTTED = re.compile(r"^(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}$")
+
+_TITLES = frozenset(
+    "mr mrs ms mme dr prof st ste sen rep gov gen capt cmdr lt col sgt maj adm rev fr hon messrs mt ft vs cf viz".split()
+)
+_ABBREVIATIONS = frozenset("etc inc ltd co corp jr sr bros dept est approx fig vol ed eds al ave blvd".split())
+# After "U.S." or "etc." one of these words, capitalised, says that a new sentence has begun.
+_SENTENCE_OPENERS = frozenset(
+    "a about after all also an and are as at because before but by can did do does even every for from had has have "
+    "he her here his how i i'd i'll i'm i've if in is it it's its just let like look many maybe me most my no not now "
+    "of oh okay on once one or our people she since so some that that's the their then there there's these they "
+    "they're this those to today was we we'll we're we've well were what what's when where which while who why will "
+    "with yes yet you you're your".split()
+)
+
+
+def to_three(mark: str) -> str:
+    """Map a mark to the papers' three: `! ; …` are a period, `: —` a comma.
+
+    >>> [to_three(mark) for mark in ("", ",", "?", "!", "—")]
+    ['', ',', '?', '.', ',']
+    """
+    return _THREE.get(mark, mark)
+
+
+def case_of(text: str) -> str:
+    """Return the case class of a word.
+
+    >>> [case_of(text) for text in ("word", "42", "I", "a", "Word", "I'm", "NATO's", "CEOs", "3D")]
+    ['lower', 'lower', 'single', 'lower', 'sentence', 'sentence', 'upper', 'upper', 'upper']
+    >>> [case_of(text) for text in ("iPhone", "McDonald", "Anglo-Saxon")]
+    ['mixed', 'mixed', 'mixed']
+    """
+    if text.islower():
+        return "lower"
+    letters = [character for character in text if character.isupper() or character.islower()]
+    if not any(character.isupper() for character in letters):
+        return "lower"
+    if all(character.isupper() for character in letters):
+        return "single" if sum(character.isalnum() for character in text) == 1 else "upper"
+    stem = _without_plural(text)
+    if stem is not None and stem.isupper() and sum(map(str.isalpha, stem)) > 1:
+        return "upper"
+    if letters[0].isupper() and not any(character.isupper() for character in letters[1:]):
+        return "sentence"
+    return "mixed"
+
+
+def _without_plural(text: str) -> str | None:
+    """Return "NATO" for "NATO's" and "CEO" for "CEOs"; None where there is no such ending."""
+    core = text.rstrip("".join(_QUOTES) + ")]}…")
+    if core.endswith(("'s", "’s")):
+        return core[:-2]
+    return core[:-1] if core.endswith("s") else None
+
+
+def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> str:
+    """Write a word in a case; letters change, nothing else does.
+
+    `lexicon` maps a lower-case core to its surface form. It is asked for mixed words, and for upper ones
+    because "CEOs" cannot be told from "BOSS" by rule; a mixed word it does not hold becomes sentence case.
+
+    >>> recase("nato's", "upper"), recase('"iphone', "mixed", {"iphone": "iPhone"}), recase("u.s.", "upper")
+    ("NATO's", '"iPhone', 'U.S.')
+    """
+    low = _map_letters(text, str.lower)
+    if case == "lower":
+        return low
+    if case in ("mixed", "upper") and lexicon:
+        opening, core, closing = trim(low)
+        form = lexicon.get(core)
+        if form is not None and (case == "mixed" or case_of(form) == "upper"):
+            return opening + form + closing
+    if case == "upper":
+        for ending in ("'s", "’s"):
+            opening, core, closing = trim(low)
+            if core.endswith(ending):
+                return opening + _map_letters(core[: -len(ending)], str.upper) + ending + closing
+        return _map_letters(low, str.upper)
+    for index, character in enumerate(low):
+        if character.islower():
+            return low[:index] + _map_letters(character, str.upper) + low[index + 1 :]
+    return low
+
+
+def _map_letters(text: str, change: Callable[[str], str]) -> str:
+    """Apply `str.upper` or `str.lower` to each letter that has a partner: "ß", "İ" and "ſ" stay themselves."""
+    if text.isascii():
+        return change(text)
+    return "".join(_partner(character, change) for character in text)
+
+
+def _partner(character: str, change: Callable[[str], str]) -> str:
+    changed = change(character)
+    there_and_back = len(changed) == 1 and character in (changed.lower(), changed.upper())
+    return changed if there_and_back else character
+
+
+def trim(text: str) -> tuple[str, str, str]:
+    """Split a word into what clings before it, its core, and what clings behind it.
+
+    >>> trim('("so')
+    ('("', 'so', '')
+    """
+    first, last = 0, len(text)
+    while first < last and not text[first].isalnum() and text[first] not in "'’$€£#@&.":
+        first += 1
+    while last > first and (text[last - 1] in _QUOTES or text[last - 1] in ")]}…"):
+        last -= 1
+    return text[:first], text[first:last], text[last:]
+
+
+@lru_cache(maxsize=1 << 16)
+def split_token(token: str) -> tuple[str, str, str]:
+    """Split one token into (text, mark, case), by its own looks alone.
+
+    >>> split_token('world."'), split_token("U.S.,"), split_token("wait..."), split_token("3.5")
+    (('world"', '.', 'lower'), ('U.S.', ',', 'upper'), ('wait...', '', 'lower'), ('3.5', '', 'lower'))
+    """
+    stop = len(token)
+    while stop and (token[stop - 1] in _CLOSERS):
+        stop -= 1
+    while token[stop - 2 : stop] == "--":  # "wait--" ends in a dash, "mid-" in a hyphen
+        stop -= 2
+    core, tail = token[:stop], token[stop:]
+    if not tail or not core:
+        return sys.intern(token), "", case_of(token)
+    if tail.startswith(".") and not tail.startswith("..") and _is_abbreviation(core):
+        core, tail = core + ".", tail[1:]
+    ellipsis = "".join(_ELLIPSIS.findall(tail))
+    rest = _ELLIPSIS.sub("", tail).replace("--", "—").replace("–", "—")
+    mark = next((mark for mark in _STRONGEST_FIRST if mark in rest), "")
+    text = core + ellipsis + "".join(character for character in rest if character in _CLOSING)
+    return sys.intern(text), mark, case_of(text)
+
+
+def _is_abbreviation(core: str) -> bool:
+    word = core.lstrip("\"'“‘([")
+    if len(word) == 1:
+        return word.isupper() and word != "I"
+    low = word.lower()
+    return low in _TITLES or low in _ABBREVIATIONS or bool(_DOTTED.match(word))
+
+
+def ends_with_own_period(text: str) -> bool:
+    """Say whether a word brings its own period or ellipsis ("Dr.", "U.S.", "wait…").
+
+    >>> ends_with_own_period('U.S."'), ends_with_own_period("us")
+    (True, False)
+    """
+    return text.rstrip("".join(_CLOSING)).endswith((".", "…"))
+
+
+def standalone_mark(token: str) -> str | None:
+    """Return the mark that a token without letters stands for, or None where it is a word of its own.
+
+    >>> standalone_mark("--"), standalone_mark(","), standalone_mark('."'), standalone_mark("&")
+    ('—', ',', '.', None)
+    """
+    if _DASHES.match(token):
+        return "—"
+    if token and token[0] in _CLOSERS and token[0] not in _CLOSING and all(c in _CLOSERS for c in token):
+        rest = _ELLIPSIS.sub("", token).replace("–", "—")
+        return next((mark for mark in _STRONGEST_FIRST if mark in rest), "")
+    return None
+
+
+def parse_words(words: Iterable[Word], *, join: bool = True) -> Iterator[Word]:
+    """Turn words whose text is a token as read into words with text, raw, mark and case.
+
+    A mark standing alone belongs to the word before it (at the very beginning, or with `join=False`, it is a
+    word of its own). Times, confidences and speakers pass through untouched.
+
+    >>> [(w.text, w.mark, w.case) for w in parse_words(map(Word, "So , how are you?".split()))]
+    [('So', ',', 'sentence'), ('how', '', 'lower'), ('are', '', 'lower'), ('you', '?', 'lower')]
+    """
+    held: Word | None = None
+    for word in words:
+        alone = standalone_mark(word.text) if join and held is not None else None
+        if held is not None and alone is not None:
+            held = _joined(held, word.text, alone)
+            continue
+        text, mark, case = split_token(word.text)
+        if held is not None:
+            yield _closed(held, following=text)
+        raw = None if text == word.text else word.text
+        if word.raw is not None:
+            raw = word.raw
+        held = Word(
+            text, word.start, word.end, word.confidence, word.speaker, raw, mark, case,
+            word.mark_confidence, word.case_confidence,
+        )  # fmt: skip
+    if held is not None:
+        yield _closed(held, following=None)
+
+
+def _joined(word: Word, token: str, mark: str) -> Word:
+    """Join a mark standing alone to the word before it; a quote or an ellipsis in it goes into the text."""
+    text = word.text if _DASHES.match(token) else split_token(word.text + token)[0]
+    strongest = next((known for known in _STRONGEST_FIRST if known in (word.mark, mark)), "")
+    return replace(word, text=text, mark=strongest, raw=f"{word.token} {token}")
+
+
+def _closed(word: Word, following: str | None) -> Word:
+    """Give the full stop that an abbreviation swallowed its mark back where the next word shows it."""
+    if word.mark or not word.text.rstrip("".join(_CLOSING)).endswith("."):
+        return word
+    core = trim(word.text)[1].rstrip(".").lower()
+    if word.text.endswith("...") or core in _TITLES:
+        return word
+    if following is None:
+        return replace(word, mark=".", raw=word.token)
+    opener = trim(following)[1]
+    if opener[:1].isupper() and opener.lower() in _SENTENCE_OPENERS and case_of(word.text) != "single":
+        return replace(word, mark=".", raw=word.token)
+    return word
+
+
+def parse_text(text: str) -> tuple[Word, ...]:
+    """Read running text: words are what stands between white space.
+
+    >>> [word.mark for word in parse_text("Dr. Smith left — at 4,754 a.m. in the U.S. We stayed.")]
+    ['', '', '—', '', '', '', '', '', '.', '', '.']
+    """
+    return tuple(parse_words(Word(token) for token in text.split()))
+
+
+def attach(text: str, mark: str) -> str:
+    """Write a mark behind a word: inside closing quotes, behind brackets, a dash after a space.
+
+    >>> attach('world"', "."), attach("aside)", ","), attach("U.S.", "."), attach("wait…", ",")
+    ('world."', 'aside),', 'U.S.', 'wait…')
+    """
+    if not mark:
+        return text
+    if mark == "—":
+        return f"{text} —"
+    core = text.rstrip("".join(_CLOSING))
+    if (mark == "." and core.endswith((".", "…"))) or (mark == "," and core.endswith(("…", ".."))):
+        return text
+    if mark in ",.?!":
+        quotes = _QUOTES | _SINGLE_QUOTES if text[:1] in "'‘" else _QUOTES
+        stop = len(text)
+        while stop > 1 and text[stop - 1] in quotes:
+            stop -= 1
+        return text[:stop] + mark + text[stop:]
+    return text + mark
+
+
+def surface(word: Word) -> str:
+    """Write one word with its mark.
+
+    A word whose mark nobody changed is written as it was read, only its letters recased: "why?!" stays so.
+
+    >>> surface(Word("Why", raw="why?!", mark="?")), surface(Word("why", raw="why?!", mark=","))
+    ('Why?!', 'why,')
+    """
+    if word.raw is not None and word.mark_confidence is None and word.mark == _mark_as_read(word.raw):
+        return _recased_like(word.raw, word.text)
+    return attach(word.text, word.mark or "")
+
+
+@lru_cache(maxsize=1 << 16)
+def _mark_as_read(raw: str) -> str | None:
+    parsed = list(parse_words([Word(token) for token in raw.split()]))
+    if len(parsed) != 1:
+        return None
+    return parsed[0].mark
+
+
+def _recased_like(raw: str, text: str) -> str:
+    """Copy the letters' case of `text` onto `raw`, which holds the same letters and a mark besides."""
+    if raw.startswith(text):
+        return raw
+    letters = iter(text)
+    written: list[str] = []
+    for character in raw:
+        if character.isalpha():
+            match = next((letter for letter in letters if letter.lower() == character.lower()), character)
+            written.append(match)
+        else:
+            written.append(character)
+    return "".join(written)
+
+
+_CLITICS = frozenset(("n't", "'s", "'re", "'ve", "'ll", "'d", "'m", "’s", "’re", "’ve", "’ll", "’d", "’m", "n’t"))
+
+
+def join_clitics(texts: Sequence[str]) -> tuple[list[str], array[int]]:
+    """Join tokens that are one word ("do" + "n't") and say where each joined word's last token stands.
+
+    >>> join_clitics(["you", "'re", "right", "do", "n't", "go"])
+    (["you're", 'right', "don't", 'go'], array('q', [1, 2, 4, 5]))
+    """
+    joined: list[str] = []
+    last = array("q")
+    for index, text in enumerate(texts):
+        if joined and text.lower() in _CLITICS and texts[index - 1]:
+            joined[-1] += text
+            last[-1] = index
+        else:
+            joined.append(text)
+            last.append(index)
+    return joined, last
+
+
+def split_clitics(text: str) -> list[str]:
+    """Split a joined word as the IWSLT files do; the inverse of joining a clitic group.
+
+    >>> split_clitics("don't"), split_clitics("we'll"), split_clitics("o'clock")
+    (['do', "n't"], ['we', "'ll"], ["o'clock"])
+    """
+    low = text.lower()
+    for ending in _CLITICS:
+        if low.endswith(ending) and len(text) > len(ending):
+            return [text[: -len(ending)], text[-len(ending) :]]
+    return [text]

@@ -1,0 +1,1 @@
+"""Counts first, rates last: how good a restored transcript is. Imports nothing of the models."""

@@ -1,0 +1,41 @@
+"""The table of model types, and loading any model from its folder.
+
+In: a folder. Out: a `Model`. A new type is one file and one row of `MODELS`; `model.json` in a folder says
+which row made it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from interpunct.errors import UnknownNameError
+from interpunct.models.folder import Description
+from interpunct.models.model import Context, Model
+from interpunct.models.scores import Scores
+
+__all__ = ["MODELS", "Context", "Description", "Model", "Scores", "load", "type_named"]
+
+MODELS: dict[str, str] = {
+    "bigru": "interpunct.models.bigru:BiGRU",
+    "onnx": "interpunct.models.onnx:OnnxModel",
+}
+
+
+def type_named(name: str) -> Any:
+    """Return the class of a model type."""
+    target = MODELS.get(name)
+    if target is None:
+        raise UnknownNameError("model type", name, MODELS)
+    module, attribute = target.split(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def load(folder: str | Path, *, threads: int | None = None) -> Model:
+    """Load a model of any type from its folder; `threads` is for exported ones."""
+    folder = Path(folder)
+    kind = Description.load(folder).type
+    options = {"threads": threads} if kind == "onnx" else {}
+    model: Model = type_named(kind).load(folder, **options)
+    return model

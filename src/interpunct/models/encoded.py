@@ -1,0 +1,66 @@
+"""`Encoded`: a corpus as flat arrays, ready for a network to learn from.
+
+In: transcripts with marks and cases. Out: piece ids of all words in one row, where each word's pieces end,
+and a label per word and task; `IGNORED` where nobody knows the label. Documents follow one another.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from interpunct.features import normalise
+from interpunct.labels import ends_with_own_period
+from interpunct.models.pieces import Pieces
+from interpunct.transcript import Transcript, Word
+
+IGNORED = -100
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Words as numbers: word i's pieces are `pieces[ends[i]:ends[i + 1]]`, its labels `labels[task][i]`."""
+
+    pieces: Ints
+    ends: Ints
+    labels: Mapping[str, Ints]
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+
+def encode(
+    transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mapping[str, tuple[str, ...]]
+) -> Encoded:
+    """Encode every word of the transcripts."""
+    pieces, ends = array("q"), array("q", [0])
+    columns = {task: array("q") for task in labels}
+    index = {task: {name: place for place, name in enumerate(names)} for task, names in labels.items()}
+    for transcript in transcripts:
+        for word in transcript.words:
+            text = normalise(word.text)
+            if not text:
+                continue
+            pieces.extend(vocabulary.ids(text))
+            ends.append(len(pieces))
+            if "mark" in columns:
+                columns["mark"].append(index["mark"].get(_mark(word), IGNORED))
+            if "case" in columns:
+                columns["case"].append(index["case"].get(word.case or "", IGNORED))
+    return Encoded(_ints(pieces), _ints(ends), {task: _ints(column) for task, column in columns.items()})
+
+
+def _mark(word: Word) -> str:
+    """Return the mark to learn; a pause written as "..." teaches neither that there is one nor that there is none."""
+    if word.mark is None or (not word.mark and ends_with_own_period(word.text) and word.text.endswith(("..", "…"))):
+        return "unknown"
+    return word.mark
+
+
+def _ints(column: array[int]) -> Ints:
+    return np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,85 @@
+"""A model's folder: `model.json`, which says what the model is, and the files beside it.
+
+In: a folder. Out: its description, checked. Every model type writes the same description, so that
+`interpunct models` and the restorer need not know the type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from interpunct.errors import ModelError
+from interpunct.models.model import TASKS, Context
+
+DESCRIPTION = "model.json"
+LEXICON = "lexicon.txt"
+PIECES = "pieces.json"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model is: enough to load it and to name it in a result."""
+
+    type: str
+    name: str
+    version: str
+    labels: Mapping[str, tuple[str, ...]]
+    context: Context
+    licence: str = ""
+    trained_on: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the model's own type needs to build it again."""
+
+    @property
+    def title(self) -> str:
+        """Name and version."""
+        return f"{self.name} {self.version}"
+
+    def save(self, folder: Path) -> None:
+        """Write `model.json`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"interpunct_model": VERSION, **asdict(self)}, indent=1, ensure_ascii=False)
+        (folder / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Description:
+        """Read `model.json`."""
+        path = folder / DESCRIPTION
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ModelError(f"{folder}: no {DESCRIPTION}; give the folder of a trained model") from None
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{path}: cannot be read: {error}; train or export the model again") from None
+        try:
+            if data.pop("interpunct_model") != VERSION:
+                raise ModelError(f"{path}: made for another version of interpunct; export it again")
+            data["labels"] = {task: tuple(names) for task, names in data["labels"].items()}
+            data["context"] = Context(**data["context"])
+            data["trained_on"] = tuple(data["trained_on"])
+            description = cls(**data)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ModelError(f"{path}: not a model description: {error}; export the model again") from None
+        unknown = set(description.labels) - set(TASKS)
+        if unknown:
+            raise ModelError(f"{path}: unknown tasks {sorted(unknown)}; known: {', '.join(TASKS)}")
+        return description
+
+
+def save_lexicon(lexicon: Mapping[str, str], folder: Path) -> None:
+    """Write the surface forms of mixed-case words, one a line, for people to read and mend."""
+    text = "".join(f"{lexicon[low]}\n" for low in sorted(lexicon))
+    (folder / LEXICON).write_text(text, encoding="utf-8")
+
+
+def load_lexicon(folder: Path) -> dict[str, str]:
+    """Read the surface forms of mixed-case words; no file is an empty lexicon."""
+    path = folder / LEXICON
+    if not path.exists():
+        return {}
+    return {form.lower(): form for form in path.read_text(encoding="utf-8").split()}

@@ -1,0 +1,22 @@
+"""`LoopOptions`: how to train, without torch, so that a configuration can be checked where it is not installed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """How to train."""
+
+    epochs: int = 10
+    rate: float = 2e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 1
+    device: str = "auto"
+    mixed: bool = True
+    """Whether to compute in bfloat16 where it matters, on CUDA."""
+    average: float = 0.0
+    """Decay of a moving average of the weights, which is then what is scored and kept; 0 is none."""

@@ -1,0 +1,62 @@
+"""`Pieces`: the subword vocabulary of a model.
+
+In: normalised words. Out: a few piece ids for each, the same ids for the same word, remembered so that a
+word is split once. An over-long word is clipped, for the model only. Id 0 pads, id 1 is the unknown piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, trainers
+
+PAD, UNKNOWN = 0, 1
+_REMEMBERED = 1 << 17
+
+
+class Pieces:
+    """Words to piece ids, by byte-pair encoding."""
+
+    def __init__(self, tokenizer: Tokenizer, *, longest: int) -> None:
+        self._tokenizer = tokenizer
+        self.longest = longest
+        self._ids: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def learn(cls, words: Iterable[str], *, size: int, longest: int = 8) -> Pieces:
+        """Learn a vocabulary of at most `size` pieces from words, each as often as it occurs."""
+        tokenizer = Tokenizer(models.BPE(unk_token="<unknown>", end_of_word_suffix="</w>"))
+        tokenizer.decoder = decoders.BPEDecoder()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=["<pad>", "<unknown>"],
+            end_of_word_suffix="</w>",
+            limit_alphabet=100,
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(words, trainer)
+        return cls(tokenizer, longest=longest)
+
+    @classmethod
+    def load(cls, path: Path, *, longest: int) -> Pieces:
+        """Read a vocabulary from its file."""
+        return cls(Tokenizer.from_file(str(path)), longest=longest)
+
+    def save(self, path: Path) -> None:
+        """Write the vocabulary to a file."""
+        self._tokenizer.save(str(path))
+
+    def __len__(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def ids(self, word: str) -> tuple[int, ...]:
+        """Return the ids of a word's pieces: at least one, at most `longest`."""
+        found = self._ids.get(word)
+        if found is None:
+            found = tuple(self._tokenizer.encode(word).ids[: self.longest]) if word else ()
+            found = found or (UNKNOWN,)
+            if len(self._ids) >= _REMEMBERED:
+                self._ids.clear()
+            self._ids[word] = found
+        return found

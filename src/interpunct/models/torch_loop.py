@@ -1,0 +1,95 @@
+"""The one plain training loop.
+
+In: a torch module, something that makes batches, and options. Out: the module with the weights that were
+best on dev. It knows nothing of words: a batch is whatever `loss` takes. Same seed, same data and same
+device give the same weights on the CPU.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+
+from interpunct.models.loop_options import LoopOptions
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device of a name; `auto` is CUDA where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def fit(
+    module: torch.nn.Module,
+    *,
+    batches: Callable[[int], Iterable[Any]],
+    steps: int,
+    loss: Callable[[torch.nn.Module, Any], torch.Tensor],
+    score: Callable[[torch.nn.Module], dict[str, float]],
+    options: LoopOptions,
+    log: Callable[[dict[str, float]], None],
+) -> torch.nn.Module:
+    """Train and return the module with the best `score(module)["dev"]` (higher is better).
+
+    `batches(epoch)` gives an epoch's batches, about `steps` of them.
+    """
+    device = choose_device(options.device)
+    module.to(device)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=options.rate, weight_decay=options.weight_decay)
+    total = max(1, steps * options.epochs)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step / total, options.warmup))
+    averaged = copy.deepcopy(module) if options.average else module
+    best_score, best = -math.inf, copy.deepcopy(module.state_dict())
+    started = time.monotonic()
+    for epoch in range(options.epochs):
+        module.train()
+        sums = torch.zeros((), device=device)
+        count = 0
+        for batch in batches(epoch):
+            with torch.autocast(device.type, torch.bfloat16, enabled=options.mixed and device.type == "cuda"):
+                value = loss(module, batch)
+            optimizer.zero_grad(set_to_none=True)
+            value.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
+            optimizer.step()
+            schedule.step()
+            if options.average:
+                step = epoch * steps + count
+                _move(averaged, module, min(options.average, (1 + step) / (10 + step)))
+            sums += value.detach()
+            count += 1
+        averaged.eval()
+        with torch.no_grad():
+            scores = score(averaged)
+        row = {"epoch": epoch + 1, "loss": float(sums) / max(1, count), **scores}
+        log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(time.monotonic() - started, 1)})
+        if scores["dev"] > best_score:
+            best_score, best = scores["dev"], copy.deepcopy(averaged.state_dict())
+    module.load_state_dict(best)
+    return module.to("cpu").eval()
+
+
+def _rate(progress: float, warmup: float) -> float:
+    """Rise for the first part of the way, then fall as a half cosine."""
+    if progress < warmup:
+        return progress / warmup
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (progress - warmup) / (1 - warmup)))) + 1e-3
+
+
+@torch.no_grad()
+def _move(averaged: torch.nn.Module, module: torch.nn.Module, decay: float) -> None:
+    for old, new in zip(averaged.parameters(), module.parameters(), strict=True):
+        old.lerp_(new, 1 - decay)
+
+
+def shuffled(count: int, size: int, *, seed: int) -> Iterator[torch.Tensor]:
+    """Yield the numbers below `count` in random order, `size` at a time."""
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    for first in range(0, count, size):
+        yield order[first : first + size]

@@ -1,0 +1,57 @@
+"""Tags to text, turns and sentences: with `cues`, the only place that writes spaces and line breaks.
+
+In: a transcript with marks and cases. Out: the text a person reads. Sentences end at . ? ! and where the
+speaker changes. A word's letters are its own: they were set when it was decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from interpunct.labels import SENTENCE_MARKS, surface
+from interpunct.transcript import Sentence, Transcript, Word, span
+
+
+def join(words: Iterable[Word]) -> str:
+    """Write words with their marks, one space between two.
+
+    >>> join([Word("Hello", mark=","), Word("world", mark=".")])
+    'Hello, world.'
+    """
+    return " ".join(form for form in map(surface, words) if form)
+
+
+def text(transcript: Transcript) -> str:
+    """Write the whole transcript as running text."""
+    return join(transcript.words)
+
+
+def sentences(transcript: Transcript) -> Iterator[Sentence]:
+    """Cut a transcript after each closing mark and at each change of speaker.
+
+    >>> [s.text for s in sentences(Transcript((Word("Yes", mark="."), Word("I", mark=""), Word("do", mark="."))))]
+    ['Yes.', 'I do.']
+    """
+    words = transcript.words
+    first = 0
+    for index, word in enumerate(words):
+        following = words[index + 1] if index + 1 < len(words) else None
+        if following is None or word.mark in SENTENCE_MARKS or following.speaker != word.speaker:
+            yield _sentence(words, first, index)
+            first = index + 1
+
+
+def turns(transcript: Transcript) -> Iterator[Sentence]:
+    """Cut a transcript only where the speaker changes."""
+    words = transcript.words
+    first = 0
+    for index in range(1, len(words) + 1):
+        if index == len(words) or words[index].speaker != words[first].speaker:
+            yield _sentence(words, first, index - 1)
+            first = index
+
+
+def _sentence(words: Sequence[Word], first: int, last: int) -> Sentence:
+    inside = words[first : last + 1]
+    start, end = span(inside)
+    return Sentence(first, last, start, end, words[first].speaker, join(inside))

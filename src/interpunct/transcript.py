@@ -1,0 +1,125 @@
+"""`Word`, `Sentence` and `Transcript`: what travels through the house.
+
+In: nothing; these are plain frozen values. Out: validated values that never change.
+
+Glossary, one word per concept:
+
+- *word*: a token of the input with what clings to it; it has a place in the order and perhaps times.
+- *mark*: what stands after a word: one of `labels.MARKS`; "" says that there is none, None that nobody knows.
+- *case*: how a word is capitalised: one of `labels.CASES`, or None where nobody knows.
+- *tag*: a mark or a case.
+- *sentence*: the words up to and including one with a closing mark, or up to a change of speaker.
+- *reference*, *hypothesis*: the transcript held to be right, and the one that is scored against it.
+
+Times are seconds from the start of the recording, or None. Nothing here guesses a missing time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from interpunct.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its text, when it was said and by whom, and its tags where they are known.
+
+    `text` is the word without its mark; `raw` is the token as it was read, or None where that is the text.
+
+    >>> Word("stop", 1.5, 1.9, raw="stop.", mark=".").duration_s
+    0.4
+    """
+
+    text: str
+    start: float | None = None
+    end: float | None = None
+    confidence: float | None = None
+    speaker: str | None = None
+    raw: str | None = None
+    mark: str | None = None
+    case: str | None = None
+    mark_confidence: float | None = None
+    case_confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, time in (("start", self.start), ("end", self.end)):
+            # `not >=` also refuses NaN; infinity compares, so it is named.
+            if time is not None and (not time >= 0 or math.isinf(time)):
+                raise InputError(f"word {self.text!r}: {name} {time} is not a time; use seconds >= 0")
+        if self.start is not None and self.end is not None and self.end < self.start:
+            raise InputError(f"word {self.text!r}: end {self.end} is before start {self.start}")
+        if self.confidence is not None and math.isnan(self.confidence):
+            raise InputError(f"word {self.text!r}: confidence is not a number")
+
+    @property
+    def token(self) -> str:
+        """The token as it was read."""
+        return self.text if self.raw is None else self.raw
+
+    @property
+    def duration_s(self) -> float | None:
+        """Seconds from start to end, to the nanosecond, or None where one of them is missing."""
+        if self.start is None or self.end is None:
+            return None
+        return round(self.end - self.start, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Words `first` to `last` (both included, as in our JSON) with the text they make."""
+
+    first: int
+    last: int
+    start: float | None
+    end: float | None
+    speaker: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Words in order, where they came from, and which model tagged them.
+
+    >>> Transcript((Word("hello", mark=","), Word("world", mark="."))).marks
+    (',', '.')
+    """
+
+    words: tuple[Word, ...]
+    source: str = ""
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, tuple):
+            object.__setattr__(self, "words", tuple(self.words))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def marks(self) -> tuple[str | None, ...]:
+        """The mark after each word."""
+        return tuple(word.mark for word in self.words)
+
+    @property
+    def cases(self) -> tuple[str | None, ...]:
+        """The case of each word."""
+        return tuple(word.case for word in self.words)
+
+
+def span(words: Iterable[Word]) -> tuple[float | None, float | None]:
+    """Return the earliest start and the latest end among the words' known times.
+
+    >>> span([Word("a"), Word("b", 1.0, 2.0), Word("c", 2.5)])
+    (1.0, 2.5)
+    """
+    start: float | None = None
+    end: float | None = None
+    for word in words:
+        for time in (word.start, word.end):
+            if time is not None:
+                start = time if start is None or time < start else start
+                end = time if end is None or time > end else end
+    return start, end

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import timed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpunct.cues import Cue, CueLimits, cues, timeline
+from interpunct.errors import InputError
+from interpunct.labels import parse_words
+from interpunct.transcript import Transcript, Word
+
+TALK = (
+    "Good morning, everyone. I am Dr. Anna K. Miller from the University of New South Wales, and today I would "
+    "like to talk about the work that we have done in the U.S. over the last 4,754 days, which is a very long "
+    "time indeed. Yes. No. Is it? I think so; but who knows: maybe Mr. John Smith knows about it and will come "
+    "and tell us all when he arrives in San Francisco tomorrow with the others."
+)
+
+
+def parsed(transcript: Transcript) -> Transcript:
+    return Transcript(tuple(parse_words(transcript.words)))
+
+
+token = st.sampled_from(["a", "word", "longer-word", "end.", "what?", "so,", "Dr.", "New", "x" * 50, "U.S.", "—"])
+gap = st.sampled_from([0.0, 0.05, 0.5, 3.0])
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> Transcript:
+    time = 0.0
+    words = []
+    for text in draw(st.lists(token, min_size=1, max_size=40)):
+        time += draw(gap)
+        length = draw(st.sampled_from([0.0, 0.1, 0.4, 1.0]))
+        known = draw(st.booleans()) or not words
+        words.append(Word(text, time if known else None, time + length if known else None))
+        time += length
+    return parsed(Transcript(tuple(words)))
+
+
+@given(transcripts(), st.sampled_from([CueLimits(), CueLimits(line_characters=20, lines=1, max_s=3.0)]))
+def test_cues_hold_every_word_once_in_order_within_limits(transcript: Transcript, limits: CueLimits) -> None:
+    shown = list(cues(transcript, limits))
+    assert [place for cue in shown for place in range(cue.first, cue.last + 1)] == list(range(len(transcript)))
+    for before, after in pairwise(shown):
+        assert before.start <= before.end <= after.start <= after.end
+    for cue in shown:
+        one_word = cue.first == cue.last
+        assert one_word or len(cue.lines) <= limits.lines
+        assert all(len(line) <= limits.line_characters or " " not in line.removesuffix(" —") for line in cue.lines)
+
+
+def test_cues_end_at_sentences_and_never_after_abbreviations_or_inside_names() -> None:
+    shown = list(cues(parsed(timed(TALK))))
+    lines = [line for cue in shown for line in cue.lines]
+    assert shown[0].lines == ("Good morning, everyone.",)
+    assert not any(line.endswith(("Dr.", "K.", "Mr.", "Anna", "New", "South", "San", "John")) for line in lines)
+    assert all(cue.end - cue.start <= CueLimits().max_s for cue in shown)
+    assert all(len(line) <= 42 for line in lines)
+    ends = [cue.lines[-1][-1] for cue in shown]
+    assert sum(end in ".?!,;:" for end in ends) >= len(ends) / 2
+
+
+def test_cues_grow_into_silence_until_they_can_be_read() -> None:
+    words = (Word("Extraordinarily", 0.0, 0.2, mark="."), Word("Yes", 5.0, 5.1, mark="."))
+    first, second = cues(Transcript(words))
+    assert first.end == pytest.approx(0.833)
+    assert second.end == pytest.approx(5.833)
+    assert words[0].end == 0.2
+
+
+def test_cues_as_read_are_kept_when_asked_for() -> None:
+    words = (Word("one", 0.0), Word("two", None, 2.0), Word("three", 3.0, 4.0))
+    kept = list(cues(Transcript(words), recut=False))
+    assert [(cue.first, cue.last, cue.start, cue.end) for cue in kept] == [(0, 1, 0.0, 2.0), (2, 2, 3.0, 4.0)]
+
+
+def test_cues_change_with_the_speaker() -> None:
+    words = (Word("yes", 0.0, 0.3, speaker="A"), Word("no", 0.3, 0.6, speaker="B"))
+    assert [cue.speaker for cue in cues(Transcript(words))] == ["A", "B"]
+
+
+def test_cues_without_any_time_are_an_error_and_without_words_are_none() -> None:
+    with pytest.raises(InputError, match="no word has a time"):
+        list(cues(Transcript((Word("a"),))))
+    assert list(cues(Transcript(()))) == []
+
+
+def test_cue_limits_refuse_nonsense() -> None:
+    with pytest.raises(InputError, match="line_characters"):
+        CueLimits(line_characters=0)
+    with pytest.raises(InputError, match="min_s"):
+        CueLimits(min_s=9.0)
+
+
+def test_timeline_shares_missing_times_out_by_length() -> None:
+    words = [Word("aa", 0.0), Word("bbbb"), Word("cc", None, 8.0)]
+    starts, ends = timeline(words, np.array([2, 4, 2]))
+    assert starts.tolist() == [0.0, 2.0, 6.0]
+    assert ends.tolist() == [2.0, 6.0, 8.0]
+
+
+def test_cue_is_plain_data() -> None:
+    assert Cue(0, 1, 0.0, 1.0, ("a b",)) == Cue(0, 1, 0.0, 1.0, ("a b",))

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from interpunct import render
+from interpunct.labels import parse_text
+from interpunct.transcript import Transcript, Word
+
+
+def test_text_writes_one_space_between_words_and_none_for_empty_ones() -> None:
+    assert render.text(Transcript((Word("a"), Word(""), Word("b", mark="?")))) == "a b?"
+
+
+def test_text_keeps_numbers_hyphens_links_and_names_untouched() -> None:
+    text = "It's 4,754 or 3.5, i.e. e-mail me@home.example or @anna at https://a.example/x,y?z=1 — OK?"
+    assert render.text(Transcript(parse_text(text))) == text
+
+
+def test_sentences_end_at_closing_marks_speakers_and_the_end() -> None:
+    words = (
+        Word("Yes", 0.0, 0.5, speaker="A", mark="."), Word("I", 1.0, 1.1, speaker="A", mark=""),
+        Word("No", 2.0, 2.5, speaker="B", mark=","), Word("but", None, None, speaker="B", mark=""),
+    )  # fmt: skip
+    found = list(render.sentences(Transcript(words)))
+    assert [(s.first, s.last, s.start, s.end, s.speaker, s.text) for s in found] == [
+        (0, 0, 0.0, 0.5, "A", "Yes."),
+        (1, 1, 1.0, 1.1, "A", "I"),
+        (2, 3, 2.0, 2.5, "B", "No, but"),
+    ]
+
+
+def test_sentences_are_not_cut_by_abbreviations_or_numbers() -> None:
+    found = list(render.sentences(Transcript(parse_text("Dr. Wu paid 3.5 to U.S. banks, e.g. two. Fine."))))
+    assert [s.text for s in found] == ["Dr. Wu paid 3.5 to U.S. banks, e.g. two.", "Fine."]
+
+
+def test_turns_are_cut_at_speakers_only() -> None:
+    words = (Word("A.", speaker="1"), Word("b", speaker="1"), Word("c", speaker="2"))
+    assert [t.text for t in render.turns(Transcript(words))] == ["A. b", "c"]
+
+
+def test_nothing_renders_as_nothing() -> None:
+    empty = Transcript(())
+    assert (render.text(empty), list(render.sentences(empty)), list(render.turns(empty))) == ("", [], [])

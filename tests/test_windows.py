@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpunct.features import Features
+from interpunct.models.model import Context
+from interpunct.models.scores import Scores
+from interpunct.models.windows import cut, score, weights
+
+
+class Echo:
+    """Scores each word by its own text ("12" -> label 12 % 3), sure of itself in proportion to its context."""
+
+    name = "echo 0"
+    labels: Mapping[str, tuple[str, ...]] = {"mark": ("", ",", ".")}
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.calls: list[int] = []
+
+    def forward(self, windows: Sequence[Features]) -> list[Scores]:
+        self.calls.append(len(windows))
+        return [Scores({"mark": self._logs(window)}) for window in windows]
+
+    def _logs(self, window: Features) -> np.ndarray:
+        chances = np.full((len(window), 3), 0.1, dtype=np.float32)
+        for row, text in enumerate(window.texts):
+            chances[row, int(text) % 3] = 0.8
+        return np.log(chances)
+
+    def save(self, folder: Path) -> None:
+        raise OSError("an echo cannot be kept")
+
+    @classmethod
+    def load(cls, folder: Path) -> Echo:
+        raise OSError("an echo cannot be kept")
+
+
+def numbered(count: int) -> Features:
+    return Features(tuple(map(str, range(count))))
+
+
+contexts = st.integers(1, 9).flatmap(lambda w: st.builds(Context, st.just(w), st.integers(0, w - 1)))
+
+
+@given(st.lists(st.integers(0, 40), max_size=6), contexts, st.integers(1, 5))
+def test_score_gives_every_word_of_every_document_once_in_order(sizes: list[int], context: Context, batch: int) -> None:
+    documents = [numbered(size) for size in sizes]
+    got: dict[int, list[np.ndarray]] = {}
+    order = []
+    for index, scores in score(Echo(context), documents, batch=batch):
+        got.setdefault(index, []).append(scores.tasks["mark"])
+        order.append(index)
+    assert order == sorted(order)
+    for index, size in enumerate(sizes):
+        if size:
+            logs = np.concatenate(got[index])
+            assert logs.argmax(axis=1).tolist() == [place % 3 for place in range(size)]
+            np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
+
+
+@given(st.integers(1, 60), contexts)
+def test_cut_covers_a_document_and_its_finals_add_up(size: int, context: Context) -> None:
+    windows = list(cut([numbered(size)], context))
+    assert sum(window.final for window in windows) == size
+    seen = {window.first + row for window in windows for row in range(len(window.features))}
+    assert seen == set(range(size))
+    assert all(len(window.features) == min(size, context.words) for window in windows)
+
+
+def test_score_averages_overlaps_by_weights_that_fall_to_the_edges() -> None:
+    class Opinionated(Echo):
+        def _logs(self, window: Features) -> np.ndarray:
+            first = window.texts[0] == "0"
+            return np.log(np.tile(np.array([[0.9, 0.05, 0.05] if first else [0.1, 0.45, 0.45]]), (len(window), 1)))
+
+    context = Context(4, 2)
+    logs = np.concatenate([s.tasks["mark"] for _, s in score(Opinionated(context), [numbered(6)])])
+    scale = weights(4)
+    expected = (scale[2] * 0.9 + scale[0] * 0.1) / (scale[2] + scale[0])
+    assert np.exp(logs)[2, 0] == pytest.approx(expected, abs=1e-5)
+    assert np.exp(logs)[0, 0] == pytest.approx(0.9, abs=1e-5)
+    assert np.exp(logs)[5, 0] == pytest.approx(0.1, abs=1e-5)
+
+
+def test_score_puts_short_documents_into_one_batch() -> None:
+    echo = Echo(Context(8, 2))
+    list(score(echo, [numbered(3)] * 10, batch=16))
+    assert echo.calls == [10]
+
+
+def test_context_refuses_an_overlap_as_wide_as_the_window() -> None:
+    with pytest.raises(ValueError, match="overlap"):
+        Context(4, 4)
