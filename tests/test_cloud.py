@@ -59,9 +59,7 @@ def test_aws_channels_are_documents() -> None:
         {"channel_label": "ch_0", "items": [aws_item("yes"), aws_item(".", kind="punctuation")]},
         {"channel_label": "ch_1", "items": [aws_item("no")]},
     ]
-    document = {
-        "results": {"channel_labels": {"channels": channels}, "items": [aws_item("yes"), aws_item("no")]}
-    }
+    document = {"results": {"channel_labels": {"channels": channels}, "items": [aws_item("yes"), aws_item("no")]}}
     first, second = read(AWS, document)
     assert (first.source, surface(first.words[0])) == ("call.json#ch_0", "yes.")
     assert (second.source, surface(second.words[0])) == ("call.json#ch_1", "no")

@@ -43,7 +43,14 @@ def test_load_tells_all_mistakes_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         config.load(Outer, path)
     message = str(caught.value)
-    for part in ("did you mean 'name'", "inner.epoch", "did you mean 'epochs'", "inner.rate", "'c'", "missing key"):
+    for part in (
+        "did you mean 'name'",
+        "inner.epoch",
+        "did you mean 'epochs'",
+        "inner.rate",
+        "'c'",
+        "missing key",
+    ):
         assert part in message
     assert len(caught.value.problems) == 5
 
@@ -64,5 +71,5 @@ def test_load_refuses_missing_files_and_bad_overrides(tmp_path: Path) -> None:
 
 
 def test_dump_is_read_back_the_same(tmp_path: Path) -> None:
-    value = Outer("ü \"x\"", Inner(2, 0.5, "b"), ("—", ","), 4, {"hidden": 3, "q": 0.5})
+    value = Outer('ü "x"', Inner(2, 0.5, "b"), ("—", ","), 4, {"hidden": 3, "q": 0.5})
     assert config.load(Outer, write(tmp_path, config.dump(value))) == value

@@ -59,8 +59,7 @@ def make_talks(root: Path) -> None:
     for split in ("dev2012", "test2011", "test2011asr"):
         write_text(root / "iwslt" / split, "so\tCOMMA\nit\tO\nworks\tPERIOD\n")
     debates = [
-        {"id": f"debate {k:02}", "turns": [["ANNA", "Is it so?"], ["BEN", "-- It is."]]}
-        for k in reversed(range(20))
+        {"id": f"debate {k:02}", "turns": [["ANNA", "Is it so?"], ["BEN", "-- It is."]]} for k in reversed(range(20))
     ]
     write_jsonl(root / "iq2" / "debates.jsonl.xz", debates)
 
@@ -68,9 +67,7 @@ def make_talks(root: Path) -> None:
 def make_prose(root: Path) -> None:
     for name in SPOKEN + BOOKS:
         documents = (f"CHAPTER {k}\nTurn {k} begins,\nand it ends.\n" for k in range(DOCUMENTS))
-        write_text(
-            root / ("spoken" if name in SPOKEN else "books") / f"{name}.txt.xz", "\n\n".join(documents)
-        )
+        write_text(root / ("spoken" if name in SPOKEN else "books") / f"{name}.txt.xz", "\n\n".join(documents))
 
 
 def make_timed(root: Path) -> None:
@@ -100,17 +97,13 @@ def make_timed(root: Path) -> None:
     ]
     hyps = {track: [["Gray", ".", 0.5, 0.6], ["Well", "", 1.5, 1.75]] for track in earnings21.TAGGING}
     hyps |= {track: [["GRAY", "", 0.5, 0.6], ["WELL", "", None, None]] for track in earnings21.BARE}
-    write_jsonl(
-        root / "timed" / "earnings21.jsonl.xz", ({"id": f"c{k}", "ref": ref, "hyps": hyps} for k in range(2))
-    )
+    write_jsonl(root / "timed" / "earnings21.jsonl.xz", ({"id": f"c{k}", "ref": ref, "hyps": hyps} for k in range(2)))
 
     speech = {
         "ref": [["We", 0.5, 0.75], ["should.", None, None]],
         "asr": [["we", 0.5, 0.75], ["should", 0.75, 1.0]],
     }
-    write_jsonl(
-        root / "timed" / "debater.jsonl.xz", ({"id": f"speech{k}"} | speech for k in range(DOCUMENTS))
-    )
+    write_jsonl(root / "timed" / "debater.jsonl.xz", ({"id": f"speech{k}"} | speech for k in range(DOCUMENTS)))
 
 
 def make_audio(root: Path) -> None:
@@ -158,9 +151,7 @@ def root(request: pytest.FixtureRequest, made: Path) -> Path:
 
 
 def read_all(root: Path, name: str, *, track: str | None = None) -> dict[str, list[Transcript]]:
-    return {
-        split: list(corpora.read(name, split, root=root, track=track)) for split in corpora.named(name).splits
-    }
+    return {split: list(corpora.read(name, split, root=root, track=track)) for split in corpora.named(name).splits}
 
 
 def tagged_as_promised(transcript: Transcript, *, untagged: bool) -> bool:
@@ -220,9 +211,7 @@ def test_corpus_absent_file_is_named(tmp_path: Path, name: str) -> None:
     assert str(tmp_path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name", [*SPOKEN, *BOOKS, "icsi", "earnings22", "debater", "esic", "ljspeech", "gum"]
-)
+@pytest.mark.parametrize("name", [*SPOKEN, *BOOKS, "icsi", "earnings22", "debater", "esic", "ljspeech", "gum"])
 def test_corpus_is_split_by_tenths(made: Path, name: str) -> None:
     sizes = {split: len(transcripts) for split, transcripts in read_all(made, name).items()}
     assert sizes == {"test": 2, "dev": 2, "train": DOCUMENTS - 4}
@@ -243,9 +232,7 @@ def test_unknown_corpus_lists_the_known() -> None:
 
 
 def test_unknown_split_lists_the_known() -> None:
-    with pytest.raises(
-        UnknownNameError, match=r"split of iwslt 'tran'.*known: dev, dev2012, extra, test,.*train"
-    ):
+    with pytest.raises(UnknownNameError, match=r"split of iwslt 'tran'.*known: dev, dev2012, extra, test,.*train"):
         corpora.read("iwslt", "tran")
 
 
@@ -254,9 +241,7 @@ def test_unknown_track_lists_the_known() -> None:
         corpora.read("debater", "train", track="asrr")
 
 
-def test_data_root_is_the_environment_variable_if_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_root_is_the_environment_variable_if_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTERPUNCT_DATA", str(tmp_path))
     assert corpora.data_root() == tmp_path
     monkeypatch.setenv("INTERPUNCT_DATA", str(tmp_path / "absent"))
@@ -399,9 +384,7 @@ def test_debater_tracks_are_reference_and_recogniser(made: Path) -> None:
     assert recognised.marks == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "audio_path"), [("esic", esic.audio_path), ("ljspeech", ljspeech.audio_path)]
-)
+@pytest.mark.parametrize(("name", "audio_path"), [("esic", esic.audio_path), ("ljspeech", ljspeech.audio_path)])
 def test_audio_lies_beside_its_transcript(root: Path, name: str, audio_path: object) -> None:
     assert callable(audio_path)
     transcript = next(corpora.read(name, "dev", root=root))
@@ -462,9 +445,7 @@ def test_syntax_tagged_refuses_other_names(made: Path) -> None:
     ],
 )
 def test_broken_document_is_named_by_path_and_line(tmp_path: Path, second: str, what: str) -> None:
-    write_text(
-        tmp_path / "timed" / "debater.jsonl.xz", '{"id": "a", "ref": [["so", 1.0, 2.0]]}\n' + second + "\n"
-    )
+    write_text(tmp_path / "timed" / "debater.jsonl.xz", '{"id": "a", "ref": [["so", 1.0, 2.0]]}\n' + second + "\n")
     assert len(list(corpora.read("debater", "test", root=tmp_path))) == 1
     with pytest.raises(InputError) as caught:
         list(corpora.read("debater", "dev", root=tmp_path))

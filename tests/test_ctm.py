@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from interpunct.errors import InputError
 from interpunct.formats import Source, WriteOptions, read_source, written
-from interpunct.formats.ctm import CTM, file_and_channel
+from interpunct.formats.ctm import CTM
+from interpunct.formats.nist import file_and_channel
 from interpunct.transcript import Transcript, Word
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -116,9 +117,7 @@ def test_ctm_columns_come_from_the_source(source: str, columns: tuple[str, str])
 times = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 
 
-@given(
-    st.lists(st.tuples(times, times, st.none() | st.floats(0, 1), st.sampled_from(["", ",", ".", "?", "—"])))
-)
+@given(st.lists(st.tuples(times, times, st.none() | st.floats(0, 1), st.sampled_from(["", ",", ".", "?", "—"]))))
 def test_ctm_round_trip_gives_identical_floats(rows: list[tuple[float, float, float | None, str]]) -> None:
     words = tuple(
         Word("word", min(one, other), max(one, other), sure, "me" if sure is None else None, mark=mark)

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import timed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import timed
 from interpunct.cues import Cue, CueLimits, cues, timeline
 from interpunct.errors import InputError
 from interpunct.labels import parse_words
@@ -32,7 +32,7 @@ gap = st.sampled_from([0.0, 0.05, 0.5, 3.0])
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
     time = 0.0
-    words = []
+    words: list[Word] = []
     for text in draw(st.lists(token, min_size=1, max_size=40)):
         time += draw(gap)
         length = draw(st.sampled_from([0.0, 0.1, 0.4, 1.0]))

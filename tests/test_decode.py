@@ -110,7 +110,8 @@ def test_abbreviations_swallow_the_period_but_end_the_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"existing": "burn"}, {"thresholds": {"%": 0.5}}, {"thresholds": {",": 1.5}}, {"thresholds": {"": 0.5}}]
+    "bad",
+    [{"existing": "burn"}, {"thresholds": {"%": 0.5}}, {"thresholds": {",": 1.5}}, {"thresholds": {"": 0.5}}],
 )
 def test_options_refuse_nonsense(bad: dict[str, object]) -> None:
     with pytest.raises(InputError):

@@ -56,6 +56,8 @@ def test_imports_of_the_evaluator_touch_no_model() -> None:
 
 
 def test_import_of_the_package_is_light() -> None:
-    code = "import interpunct, sys; print([m for m in ('torch', 'onnxruntime', 'tokenizers', 'onnx') if m in sys.modules])"
+    code = (
+        "import interpunct, sys; print([m for m in ('torch', 'onnxruntime', 'tokenizers', 'onnx') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -49,9 +49,7 @@ def test_iwslt_round_trip_of_the_published_files_is_exact(name: str) -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.text(st.characters(exclude_characters="\t\r\n\0", codec="utf-8")), st.sampled_from(",.?")
-        )
+        st.tuples(st.text(st.characters(exclude_characters="\t\r\n\0", codec="utf-8")), st.sampled_from(",.?"))
         | st.tuples(st.text("ab", min_size=1), st.just("")),
         max_size=20,
     )

@@ -103,7 +103,8 @@ def test_split_token_knows_what_is_a_mark(token: str, text: str, mark: str) -> N
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("hello , world", [",", ""]), ("so -- yes", ["—", ""]), ("- no", ["", ""]), ('He said "yes ." Then', ["", "", ".", ""]),
+        ("hello , world", [",", ""]), ("so -- yes", ["—", ""]), ("- no", ["", ""]),
+        ('He said "yes ." Then', ["", "", ".", ""]),
         ("in the U.S. We went", ["", "", ".", "", ""]), ("the U.S. Senate", ["", "", ""]), ("at 5 p.m.", ["", "", "."]),
         ("Dr. I know", ["", "", ""]), ("wait ... what", ["", ""]), ("u s .", ["", "."]),
     ],
@@ -115,7 +116,10 @@ def test_parse_text_gives_each_mark_to_its_word(text: str, marks: list[str]) -> 
 def test_parse_words_keeps_times_and_can_keep_lone_marks_as_words() -> None:
     words = [Word("yes", 0.0, 0.5, 0.9, "A"), Word(",", 0.5, 0.6), Word("no", 1.0, 1.5)]
     joined = list(parse_words(words))
-    assert [(w.text, w.mark, w.start, w.end) for w in joined] == [("yes", ",", 0.0, 0.5), ("no", "", 1.0, 1.5)]
+    assert [(w.text, w.mark, w.start, w.end) for w in joined] == [
+        ("yes", ",", 0.0, 0.5),
+        ("no", "", 1.0, 1.5),
+    ]
     assert joined[0].confidence == 0.9
     assert joined[0].speaker == "A"
     assert len(list(parse_words(words, join=False))) == 3

@@ -117,8 +117,6 @@ def test_parse_gives_the_value() -> None:
         ('{"words": [\n  {"text": tr', 2, "ends too soon"),
         ('{"words": [\n  {"text": "\\u00', 2, "ends too soon"),
         ('{"words":\n\n "so" "far"}', 3, "broken JSON"),
-        ('{"a": "NaN",\n "start": NaN}', 2, "NaN"),
-        ('{"a": 1,\n "b": "Infinity",\n "start": -Infinity}', 3, "Infinity"),
         ('{"a": "fine \\ud83d\\ude00",\n "b": "\\\\ud800",\n "text": "\\ud800"}', 3, "UTF-8"),
         ('{"a":\n "\\udc00\\ud800"}', 2, "UTF-8"),
         ('{"a":\n ' + "1" * 5000 + "}", 2, "too many digits"),
@@ -184,9 +182,7 @@ def test_read_located_falls_back_to_the_first_line_where_the_item_has_none() -> 
 
 
 @settings(deadline=None)
-@given(
-    json_values.filter(lambda value: "Infinity" not in json.dumps(value) and "NaN" not in json.dumps(value))
-)
+@given(json_values.filter(lambda value: "Infinity" not in json.dumps(value) and "NaN" not in json.dumps(value)))
 def test_slow_parser_agrees_with_the_fast_one(value: Any) -> None:
     for text in (json.dumps(value), json.dumps(value, indent=2), json.dumps(value, ensure_ascii=False)):
         rebuilt: list[Any] = []
@@ -216,9 +212,7 @@ def test_number_refuses_what_is_none(value: Any) -> None:
 
 def test_seconds_are_rounded_once() -> None:
     for amount in range(0, 100_000, 7):
-        assert located.seconds(Decimal(amount), per_second=1000) == float(
-            f"{amount // 1000}.{amount % 1000:03d}"
-        )
+        assert located.seconds(Decimal(amount), per_second=1000) == float(f"{amount // 1000}.{amount % 1000:03d}")
 
 
 def test_spread_gives_times_to_the_outer_words_only() -> None:

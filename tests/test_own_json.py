@@ -113,9 +113,7 @@ def test_json_of_one_transcript_has_a_word_a_line() -> None:
 
 
 def test_json_of_several_transcripts_has_an_object_a_line() -> None:
-    data = written(
-        JSON, Transcript((Word("one"),), "a"), Transcript((), "b"), Transcript((Word("three"),), "c")
-    )
+    data = written(JSON, Transcript((Word("one"),), "a"), Transcript((), "b"), Transcript((Word("three"),), "c"))
     assert [json.loads(line)["source"] for line in data.decode().splitlines()] == ["a", "b", "c"]
 
 
@@ -138,9 +136,7 @@ def test_json_names_documents_without_a_source_by_number() -> None:
 
 def test_json_makes_sentences_anew() -> None:
     data = '{"interpunct": 1, "words": [{"text": "a", "mark": "."}], "sentences": [{"first": 7}, "nonsense"]}'
-    assert json.loads(written(JSON, *read(JSON, data)))["sentences"] == [
-        {"first": 0, "last": 0, "text": "a."}
-    ]
+    assert json.loads(written(JSON, *read(JSON, data)))["sentences"] == [{"first": 0, "last": 0, "text": "a."}]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +151,7 @@ def test_json_makes_sentences_anew() -> None:
         ('{"interpunct": 1,\n "words": [\n  {"text": "a"},\n  {"start": 1}]}', 4, "without 'text'"),
         ('{"interpunct": 1,\n "words": [\n  {"text": "a", "start": "soon"}]}', 3, "'start' is 'soon'"),
         ('{"interpunct": 1,\n "words": [\n  {"text": "a", "end": -1}]}', 3, "not a time"),
-        ('{"interpunct": 1,\n "words": [\n  {"text": "a", "confidence": NaN}]}', 3, "NaN"),
+        ('{"interpunct": 1,\n "words": [\n  {"text": "a", "confidence": NaN}]}', 3, "not a number"),
         ('{"interpunct": 1,\n "words": [\n  {"text": "a", "mark": 3}]}', 3, "'mark' is a number"),
         ('{"interpunct": 1, "words": []}\n{"interpunct": 1, "words": [{}]}', 2, "without 'text'"),
         ("", 1, "empty"),

@@ -35,9 +35,7 @@ def test_rttm_sample_marks_the_last_word_of_each_unit() -> None:
     assert transcript.source == "talk:1"
     assert " ".join(word.text for word in transcript.words) == "did you sleep well mm uh because if I did"
     assert transcript.marks == ("", "", "", "?", ".", "", ",", "—", "", ".")
-    assert [word.speaker for word in transcript.words] == ["dana"] * 4 + ["omar"] + ["dana"] * 3 + [
-        "omar"
-    ] * 2
+    assert [word.speaker for word in transcript.words] == ["dana"] * 4 + ["omar"] + ["dana"] * 3 + ["omar"] * 2
     assert (transcript.words[2].start, transcript.words[2].end) == (0.85, 1.25)
 
 
@@ -47,9 +45,7 @@ def test_rttm_unit_of_one_speaker_does_not_mark_words_of_another() -> None:
 
 
 def test_rttm_unit_leaves_a_word_its_own_mark_and_unknown_subtypes_mark_nothing() -> None:
-    (transcript,) = read(
-        lexeme(0, "stop!") + unit(0, 1, "statement") + lexeme(1, "a") + unit(1, 1, "unannotated")
-    )
+    (transcript,) = read(lexeme(0, "stop!") + unit(0, 1, "statement") + lexeme(1, "a") + unit(1, 1, "unannotated"))
     assert transcript.marks == ("!", "")
 
 

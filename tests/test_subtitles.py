@@ -63,12 +63,8 @@ def test_srt_sample_gives_cue_times_to_first_and_last_words() -> None:
 
 def test_vtt_sample_gives_speakers_and_inline_times() -> None:
     (transcript,) = VTT.read(Source.open(SAMPLES / "vtt.vtt"))
-    assert tokens(transcript) == (
-        "Shall we take the long way? Yes. Good, then up the hill we go! Rock & roll <loud>."
-    )
-    assert [word.speaker for word in transcript.words] == ["Mia"] * 6 + ["Leo Brandt"] + ["Mia"] * 7 + [
-        None
-    ] * 4
+    assert tokens(transcript) == ("Shall we take the long way? Yes. Good, then up the hill we go! Rock & roll <loud>.")
+    assert [word.speaker for word in transcript.words] == ["Mia"] * 6 + ["Leo Brandt"] + ["Mia"] * 7 + [None] * 4
     assert spans(transcript)[7:14] == [
         ("Good", 5.5, 6.0),
         ("then", 6.0, 6.25),
@@ -198,10 +194,7 @@ def test_srt_rolling_captions_without_inline_times_are_read_once() -> None:
 
 def test_srt_line_said_twice_is_read_twice() -> None:
     assert tokens(read(srt((0, 1, "No."), (1, 2, "No.")))) == "No. No."
-    assert (
-        tokens(read(srt((0, 1, "No."), (1, 2, "No."), (2, 3, "No."), (3, 4, "No.\nWhy?"))))
-        == "No. No. No. No. Why?"
-    )
+    assert tokens(read(srt((0, 1, "No."), (1, 2, "No."), (2, 3, "No."), (3, 4, "No.\nWhy?")))) == "No. No. No. No. Why?"
     ordinary = [(float(n), n + 1.0, f"line {n}\nand more {n}") for n in range(20)]
     ordinary[5] = (5.0, 6.0, "and more 4\nline 5")
     ordinary[9] = (9.0, 10.0, "and more 8\nline 9")
@@ -291,9 +284,7 @@ def test_subtitles_write_keeps_the_cues_that_were_read_where_asked(form: Format)
 def test_subtitles_round_trip_keeps_words_and_marks(form: Format, name: str) -> None:
     (transcript,) = SRT.read(Source.open(SAMPLES / name))
     again = read(write(form, transcript))
-    assert [(word.text, word.mark) for word in again.words] == [
-        (word.text, word.mark) for word in transcript.words
-    ]
+    assert [(word.text, word.mark) for word in again.words] == [(word.text, word.mark) for word in transcript.words]
 
 
 @pytest.mark.parametrize("form", [SRT, VTT])

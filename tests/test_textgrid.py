@@ -94,9 +94,7 @@ def test_textgrid_read_falls_back_to_the_first_tier_with_text() -> None:
 
 
 def test_textgrid_read_passes_over_comments_and_point_tiers() -> None:
-    grid = short(points=[], words=[(0, 1, "yes")]).replace(
-        '"IntervalTier"\n"points"', '"TextTier" ! 3 "x"\n"points"'
-    )
+    grid = short(points=[], words=[(0, 1, "yes")]).replace('"IntervalTier"\n"points"', '"TextTier" ! 3 "x"\n"points"')
     assert spans(read(grid)) == [("yes", 0.0, 1.0)]
 
 
@@ -171,9 +169,7 @@ def test_textgrid_round_trip_gives_identical_times(rows: list[tuple[str, float, 
     time = 0.0
     intervals: list[Interval] = []
     for text, pause, length, several in rows:
-        intervals.append(
-            (time + pause, time + pause + length, text.replace('"', '""') + " and more" * several)
-        )
+        intervals.append((time + pause, time + pause + length, text.replace('"', '""') + " and more" * several))
         time = intervals[-1][1]
     transcript = read(short(words=intervals))
     assert read(write(transcript)).words == transcript.words

@@ -9,7 +9,8 @@ from interpunct.transcript import Transcript, Word, span
 
 
 @pytest.mark.parametrize(
-    ("start", "end"), [(-0.1, 1.0), (math.nan, 1.0), (0.0, math.nan), (2.0, 1.0), (0.0, math.inf), (None, -1.0)]
+    ("start", "end"),
+    [(-0.1, 1.0), (math.nan, 1.0), (0.0, math.nan), (2.0, 1.0), (0.0, math.inf), (None, -1.0)],
 )
 def test_word_refuses_impossible_times(start: float | None, end: float | None) -> None:
     with pytest.raises(InputError, match="word 'x'"):

@@ -17,9 +17,7 @@ from interpunct.transcript import Transcript, Word
 
 SAMPLES = Path(__file__).parent / "samples"
 
-tokens = st.sampled_from(
-    ["so", "Well,", "why?!", "Dr.", "U.S.", "e-mail", "4,754", "3.5", "yes.", '"quoted."', "it's"]
-)
+tokens = st.sampled_from(["so", "Well,", "why?!", "Dr.", "U.S.", "e-mail", "4,754", "3.5", "yes.", '"quoted."', "it's"])
 confidences = st.none() | st.floats(min_value=0, max_value=1)
 
 
@@ -31,9 +29,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
         clock = start + draw(st.floats(min_value=0, max_value=3))
         timed = draw(st.booleans())
         speaker = draw(st.sampled_from([None, "A", "B"]))
-        entries.append(
-            Word(token, start if timed else None, clock if timed else None, draw(confidences), speaker)
-        )
+        entries.append(Word(token, start if timed else None, clock if timed else None, draw(confidences), speaker))
     return Transcript(tuple(parse_words(entries)), "talk.json")
 
 
@@ -113,11 +109,7 @@ def test_whisper_reads_whisper_cpp_with_a_word_a_segment() -> None:
         (" fel", 800, 900),
         ("low", 900, 1100),
     ]
-    document = {
-        "transcription": [
-            {"offsets": {"from": start, "to": end}, "text": text} for text, start, end in pieces
-        ]
-    }
+    document = {"transcription": [{"offsets": {"from": start, "to": end}, "text": text} for text, start, end in pieces]}
     assert timed(read(document)) == [
         ("And", 0.0, 0.32),
         ("so,", 0.32, 0.5),
@@ -127,9 +119,7 @@ def test_whisper_reads_whisper_cpp_with_a_word_a_segment() -> None:
 
 
 def test_whisper_keeps_words_apart_where_none_begins_with_a_space() -> None:
-    document = {
-        "transcription": [{"offsets": {"from": 0, "to": 9}, "text": text} for text in ("and", "so", "-5")]
-    }
+    document = {"transcription": [{"offsets": {"from": 0, "to": 9}, "text": text} for text in ("and", "so", "-5")]}
     assert [word.text for word in read(document).words] == ["and", "so", "-5"]
     words = [{"word": "costs"}, {"word": "$5"}, {"word": "-ish"}]
     assert [word.text for word in read({"segments": [{"words": words}]}).words] == ["costs", "$5", "-ish"]
@@ -197,9 +187,7 @@ def test_whisper_reads_chunks_of_words_and_of_phrases() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "document", [{"text": ""}, {"segments": []}, [], {"text": " ", "segments": [], "words": []}]
-)
+@pytest.mark.parametrize("document", [{"text": ""}, {"segments": []}, [], {"text": " ", "segments": [], "words": []}])
 def test_whisper_reads_silence(document: Any) -> None:
     assert len(read(document)) == 0
 

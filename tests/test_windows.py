@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from interpunct.features import Features
 from interpunct.models.model import Context
-from interpunct.models.scores import Scores
+from interpunct.models.scores import Array, Scores
 from interpunct.models.windows import cut, score, weights
 
 
@@ -28,18 +27,11 @@ class Echo:
         self.calls.append(len(windows))
         return [Scores({"mark": self._logs(window)}) for window in windows]
 
-    def _logs(self, window: Features) -> np.ndarray:
+    def _logs(self, window: Features) -> Array:
         chances = np.full((len(window), 3), 0.1, dtype=np.float32)
         for row, text in enumerate(window.texts):
             chances[row, int(text) % 3] = 0.8
         return np.log(chances)
-
-    def save(self, folder: Path) -> None:
-        raise OSError("an echo cannot be kept")
-
-    @classmethod
-    def load(cls, folder: Path) -> Echo:
-        raise OSError("an echo cannot be kept")
 
 
 def numbered(count: int) -> Features:
@@ -52,7 +44,7 @@ contexts = st.integers(1, 9).flatmap(lambda w: st.builds(Context, st.just(w), st
 @given(st.lists(st.integers(0, 40), max_size=6), contexts, st.integers(1, 5))
 def test_score_gives_every_word_of_every_document_once_in_order(sizes: list[int], context: Context, batch: int) -> None:
     documents = [numbered(size) for size in sizes]
-    got: dict[int, list[np.ndarray]] = {}
+    got: dict[int, list[Array]] = {}
     order = []
     for index, scores in score(Echo(context), documents, batch=batch):
         got.setdefault(index, []).append(scores.tasks["mark"])
@@ -76,9 +68,9 @@ def test_cut_covers_a_document_and_its_finals_add_up(size: int, context: Context
 
 def test_score_averages_overlaps_by_weights_that_fall_to_the_edges() -> None:
     class Opinionated(Echo):
-        def _logs(self, window: Features) -> np.ndarray:
-            first = window.texts[0] == "0"
-            return np.log(np.tile(np.array([[0.9, 0.05, 0.05] if first else [0.1, 0.45, 0.45]]), (len(window), 1)))
+        def _logs(self, window: Features) -> Array:
+            chances = [0.9, 0.05, 0.05] if window.texts[0] == "0" else [0.1, 0.45, 0.45]
+            return np.log(np.array([chances] * len(window), dtype=np.float32))
 
     context = Context(4, 2)
     logs = np.concatenate([s.tasks["mark"] for _, s in score(Opinionated(context), [numbered(6)])])

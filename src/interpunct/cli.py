@@ -81,20 +81,44 @@ def _threshold(_context: click.Context, _option: click.Parameter, values: Iterab
 @cli.command()
 @click.argument("inputs", nargs=-1, metavar="[INPUT ...]")
 @_io_options
-@click.option("--model", default="default", show_default=True, metavar="NAME_OR_DIR", help="A bundled model or a folder.")
+@click.option(
+    "--model",
+    default="default",
+    show_default=True,
+    metavar="NAME_OR_DIR",
+    help="A bundled model or a folder.",
+)
 @click.option("--marks/--no-marks", default=True, help="Restore marks, or leave them as they are.")
 @click.option("--case/--no-case", default=True, help="Restore capitals, or leave them as they are.")
-@click.option("--existing", type=click.Choice(["redo", "keep", "fill"]), default="redo", show_default=True,
-              help="What becomes of marks and capitals in the input.")
-@click.option("--threshold", "thresholds", multiple=True, callback=_threshold, metavar="MARK=P",
-              help="Write MARK where its probability reaches P.")
+@click.option(
+    "--existing",
+    type=click.Choice(["redo", "keep", "fill"]),
+    default="redo",
+    show_default=True,
+    help="What becomes of marks and capitals in the input.",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    callback=_threshold,
+    metavar="MARK=P",
+    help="Write MARK where its probability reaches P.",
+)
 @click.option("--close/--no-close", default=True, help="End documents and turns with a closing mark.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the model; all cores without it.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Files at a time.")
-@click.option("--engine", type=click.Choice(list(ENGINES)), default="local", show_default=True, help="What runs the jobs.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    default="local",
+    show_default=True,
+    help="What runs the jobs.",
+)
 @click.pass_context
 def restore(
     context: click.Context,
+    /,
     inputs: tuple[str, ...],
     model: str,
     marks: bool,
@@ -117,7 +141,7 @@ def restore(
 @_io_options
 @click.option("--recut", is_flag=True, help="Subtitles: cut cues anew at sentence ends instead of keeping them.")
 @click.pass_context
-def convert(context: click.Context, inputs: tuple[str, ...], recut: bool, **io: Any) -> None:
+def convert(context: click.Context, /, inputs: tuple[str, ...], recut: bool, **io: Any) -> None:
     """Convert one format to another; nothing is restored."""
     _run(context, inputs, io, recut=recut)
 
@@ -259,7 +283,16 @@ def corpora_command() -> None:
     rows = []
     for name in corpora.CORPORA:
         corpus = corpora.named(name)
-        rows.append((name, corpus.words, " ".join(corpus.splits), " ".join(corpus.tracks), corpus.licence, corpus.summary))
+        rows.append(
+            (
+                name,
+                corpus.words,
+                " ".join(corpus.splits),
+                " ".join(corpus.tracks),
+                corpus.licence,
+                corpus.summary,
+            )
+        )
     _table(("corpus", "words", "splits", "tracks", "licence", "what"), rows)
 
 

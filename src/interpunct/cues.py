@@ -3,8 +3,8 @@
 In: a transcript with at least some times. Out: cues that end at sentence ends, else at clause ends, else
 where it hurts least, and never inside a name, after an abbreviation or between speakers where that can be
 helped. The limits' defaults are the commonest published ones for English: 42 characters a line, 2 lines,
-5/6 to 7 seconds, 20 characters a second. A cue's times come from its words and grow only into silence; words' times
-are never touched. A missing word time is placed between its neighbours by length, for the cut alone.
+5/6 to 7 seconds, 20 characters a second. A cue's times come from its words and grow only into silence;
+words' times are never touched. A missing one is placed between its neighbours by length, for the cut alone.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _OPENS_A_CLAUSE = frozenset(
     "and but or so because that which who when where while if then although though since as than".split()
 )
 _LEANS_ON_THE_NEXT = frozenset(
-    "a an the my your his her its our their this these those of to in on at by for from with into no not very "
-    "is are was were be been i we you he she they it who mr mrs ms dr and or but".split()
+    "a an the my your his her its our their this these those of to in on at by for from with into no not "
+    "very is are was were be been i we you he she they it who mr mrs ms dr and or but".split()
 )
 
 
@@ -43,7 +43,11 @@ class CueLimits:
     characters_per_s: float = 20.0
 
     def __post_init__(self) -> None:
-        for name, value in (("line_characters", self.line_characters), ("lines", self.lines), ("max_s", self.max_s)):
+        for name, value in (
+            ("line_characters", self.line_characters),
+            ("lines", self.lines),
+            ("max_s", self.max_s),
+        ):
             if not value > 0:
                 raise InputError(f"cue limit {name} is {value}; it must be above 0")
         if not (self.characters_per_s > 0 and 0 <= self.min_s <= self.max_s):

@@ -11,7 +11,7 @@ What the model cannot know stays as it is: words in another script, and tokens w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -85,10 +85,17 @@ class Decoder:
             index = self._next
             word = self._words[index]
             if is_readable(word.text):
-                if marks is not None:
-                    word = self._with_mark(word, index, scores.tasks["mark"][row], *marks[row])
-                if cases is not None:
-                    word = self._with_case(word, *cases[row])
+                text, mark, case = word.text, word.mark, word.case
+                mark_confidence, case_confidence = word.mark_confidence, word.case_confidence
+                if marks is not None and not (self._fill_marks and mark):
+                    mark, mark_confidence = self._mark(index, scores.tasks["mark"][row], *marks[row])
+                if cases is not None and not (self._fill_case and case not in ("lower", None)):
+                    text, case = self._text_and_case(text, cases[row][0])
+                    case_confidence = round(cases[row][1], 4)
+                word = Word(
+                    text, word.start, word.end, word.confidence, word.speaker, word.token, mark, case,
+                    mark_confidence, case_confidence,
+                )  # fmt: skip
             self._opens = word.mark in SENTENCE_MARKS or self._ends_turn(index)
             self._next += 1
             yield word
@@ -111,26 +118,19 @@ class Decoder:
             chosen.append((label, float(chances[row, label])))
         return chosen
 
-    def _with_mark(self, word: Word, index: int, logs: Array, label: int, chance: float) -> Word:
-        if self._fill_marks and word.mark:
-            return word
+    def _mark(self, index: int, logs: Array, label: int, chance: float) -> tuple[str, float]:
         mark = self._marks[label]
         if self._options.close and self._closing and mark not in SENTENCE_MARKS and self._ends_turn(index):
             label = max(self._closing, key=lambda choice: float(logs[choice]))
             mark, chance = self._marks[label], float(np.exp(logs[label]))
-        return replace(word, mark=mark, mark_confidence=round(chance, 4), raw=word.token)
+        return mark, round(chance, 4)
 
-    def _with_case(self, word: Word, label: int, chance: float) -> Word:
-        if self._fill_case and word.case not in ("lower", None):
-            return word
-        case = self._cases[label]
-        text = recase(word.text, case, self._lexicon)
-        if self._opens and text == recase(text, "lower"):
-            text = recase(text, "sentence")
+    def _text_and_case(self, text: str, label: int) -> tuple[str, str]:
+        recased = recase(text, self._cases[label], self._lexicon)
+        if self._opens and not any(map(str.isupper, recased)):
+            recased = recase(recased, "sentence")
         # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
-        return replace(
-            word, text=text, case=case_of(text), case_confidence=round(chance, 4), raw=word.token
-        )
+        return recased, case_of(recased)
 
 
 def _choices(logs: Array) -> list[tuple[int, float]]:

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 
 from interpunct import formats
@@ -69,7 +70,7 @@ def expand(inputs: Iterable[str]) -> list[str]:
             if not inside:
                 raise InputError("the folder holds no files; give another", path=given)
             paths.extend(inside)
-        elif found := sorted(name for name in glob.glob(given, recursive=True) if Path(name).is_file()):
+        elif found := sorted(filter(os.path.isfile, glob.glob(given, recursive=True))):  # noqa: PTH207
             paths.extend(found)
         else:
             paths.append(given)  # reading it will say what is wrong, and the others go on
@@ -100,14 +101,32 @@ def _run(job: Job, options: JobOptions) -> bytes | None:
     transcripts: Iterable[Transcript] = formats.read_source(source, reader)
     if options.model is not None:
         transcripts = _restorer(options.model, options.threads).restore_all(transcripts, options.decode)
+    if job.output is not None and job.into_folder:
+        _write_into_folder(job, transcripts, writer, options.write)
+        return None
     pieces = _named(job.path, formats.written(transcripts, writer, options.write))
     if job.output is None:
         return b"".join(pieces)
-    target = target_of(job, writer) if job.into_folder else Path(job.output)
-    if job.into_folder:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    formats.replace_file(target, pieces)
+    formats.replace_file(Path(job.output), pieces)
     return None
+
+
+def _write_into_folder(job: Job, transcripts: Iterable[Transcript], writer: Format, options: WriteOptions) -> None:
+    """Write a file for the input, or one for each of its documents where the format holds only one."""
+    target = target_of(job, writer)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}; give another folder", path=str(target.parent)) from None
+    given = iter(transcripts)
+    first = list(islice(given, 2))
+    if writer.many or len(first) < 2:
+        everything = chain(first, given)
+        formats.replace_file(target, _named(job.path, formats.written(everything, writer, options)))
+        return
+    for number, transcript in enumerate(chain(first, given), start=1):
+        own = target.with_name(f"{target.stem}.{number}{target.suffix}")
+        formats.replace_file(own, _named(job.path, formats.written([transcript], writer, options)))
 
 
 def _named(path: str, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -55,9 +55,7 @@ class Restorer:
         self.model = model
         self.lexicon = lexicon or {}
 
-    def restore(
-        self, document: str | Transcript | Iterable[Word], options: DecodeOptions | None = None
-    ) -> Restored:
+    def restore(self, document: str | Transcript | Iterable[Word], options: DecodeOptions | None = None) -> Restored:
         """Restore one document."""
         return next(self.restore_all([document], options))
 

@@ -51,8 +51,11 @@ class Word:
                 raise InputError(f"word {self.text!r}: {name} {time} is not a time; use seconds >= 0")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise InputError(f"word {self.text!r}: end {self.end} is before start {self.start}")
-        if self.confidence is not None and math.isnan(self.confidence):
-            raise InputError(f"word {self.text!r}: confidence is not a number")
+        for chance in (self.confidence, self.mark_confidence, self.case_confidence):
+            if chance is not None and not math.isfinite(chance):
+                raise InputError(f"word {self.text!r}: confidence {chance} is not a number; leave it out")
+        if self.raw == self.text:
+            object.__setattr__(self, "raw", None)  # so that equal words compare equal
 
     @property
     def token(self) -> str:

@@ -70,9 +70,7 @@ def data_root() -> Path:
     raise InputError(f"no corpora at {searched}; set INTERPUNCT_DATA to the folder that holds them")
 
 
-def read(
-    name: str, split: str, *, root: str | Path | None = None, track: str | None = None
-) -> Iterator[Transcript]:
+def read(name: str, split: str, *, root: str | Path | None = None, track: str | None = None) -> Iterator[Transcript]:
     """Read one split of a corpus; `track` is the corpus's first one unless it is named."""
     corpus = named(name)
     chosen = corpus.tracks[0] if track is None else track

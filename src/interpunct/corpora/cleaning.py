@@ -12,9 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from interpunct.labels import ends_with_own_period, parse_words, standalone_mark
+from interpunct.labels import parse_tokens
 from interpunct.transcript import Word
 
 _SOUNDS = (
@@ -26,9 +25,7 @@ _SOUNDS = (
 )
 _UNBRACKETED = r"[^\s()\[\]{}<>]+"
 # In speech "(1)" is read aloud: it names a section. "[1]" is a footnote.
-_GROUP = (
-    rf"[(\[{{<]\s*(?=[^()\[\]{{}}<>]*\b(?:{_SOUNDS})\b){_UNBRACKETED}(?:\s+{_UNBRACKETED}){{0,3}}\s*[)\]}}>]"
-)
+_GROUP = rf"[(\[{{<]\s*(?=[^()\[\]{{}}<>]*\b(?:{_SOUNDS})\b){_UNBRACKETED}(?:\s+{_UNBRACKETED}){{0,3}}\s*[)\]}}>]"
 _NOTE = r"\[\d{1,3}\]"
 _EMPTY = r"[(\[{]\s*[)\]}]"
 
@@ -93,9 +90,7 @@ RULES: tuple[Rule, ...] = (
     Rule("dash behind a word", "-", re.compile(r"-(?<=[^\s-]-)-+(?=[\"”'’)\].,;:?!]*(?!\S))"), lambda _: "—"),
     Rule("lost apostrophe", "?", re.compile(r"\?(?<=[a-z].)(?=(?:s|t|d|m|re|ve|ll)\b)"), "'"),
     Rule("lost space, question", "?!", re.compile(r"[?!](?<=[a-z].)[?!]*[\"”’)]*(?=[A-Z])"), _spaced),
-    Rule(
-        "lost space, title", ".", re.compile(r"\.(?=[A-Z])(?:(?<=\b(?:Mr|Ms|Dr|St).)|(?<=\bMrs.))"), _spaced
-    ),
+    Rule("lost space, title", ".", re.compile(r"\.(?=[A-Z])(?:(?<=\b(?:Mr|Ms|Dr|St).)|(?<=\bMrs.))"), _spaced),
     Rule(
         "lost space, full stop",
         ".",
@@ -169,37 +164,8 @@ def is_heading(line: str) -> bool:
 def words(paragraphs: Iterable[str], *, speaker: str | None = None) -> tuple[Word, ...]:
     """Return the cleaned words of paragraphs, tagged; a paragraph's end closes nothing by itself.
 
-    What `labels.parse_words` gives for each paragraph, but several times as fast: a word without times is a
-    value, so equal tokens share one `Word`, and a corpus in memory is little more than references.
-
     >>> [(word.text, word.mark) for word in words(["Well--yes.", "-- And then?"])]
     [('Well', '—'), ('yes', '.'), ('And', ''), ('then', '?')]
     """
-    found: list[Word] = []
-    for paragraph in paragraphs:
-        _parse(clean(paragraph).split(), speaker, found)
-    return tuple(found)
-
-
-def _parse(tokens: list[str], speaker: str | None, found: list[Word]) -> None:
-    """Append to `found` what `parse_words` gives for the tokens."""
-    shared = [_shared(token, speaker) for token in tokens]
-    index, stop = 0, len(tokens)
-    while index < stop:
-        word, following = shared[index], index + 1
-        while (
-            following < stop and shared[following] is None and standalone_mark(tokens[following]) is not None
-        ):
-            following += 1
-        if word is None or following > index + 1:
-            group = (Word(token, speaker=speaker) for token in tokens[index : following + 1])
-            word = next(parse_words(group))
-        found.append(word)
-        index = following
-
-
-@lru_cache(maxsize=1 << 18)
-def _shared(token: str, speaker: str | None) -> Word | None:
-    """Return the word of a token, or None for a mark and for a period of its own: neighbours decide there."""
-    (word,) = parse_words([Word(token, speaker=speaker)])
-    return None if standalone_mark(token) is not None or ends_with_own_period(word.text) else word
+    cleaned = (clean(paragraph).split() for paragraph in paragraphs)
+    return tuple(word for tokens in cleaned for word in parse_tokens(tokens, speaker=speaker))

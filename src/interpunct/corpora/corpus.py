@@ -72,9 +72,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     except (lzma.LZMAError, EOFError) as error:
-        raise InputError(
-            f"broken xz file ({error}); fetch it again", path=str(path), line=number + 1
-        ) from None
+        raise InputError(f"broken xz file ({error}); fetch it again", path=str(path), line=number + 1) from None
     except UnicodeDecodeError:
         raise InputError("not UTF-8; fetch the file again", path=str(path), line=number + 1) from None
 

@@ -31,9 +31,7 @@ def read(root: Path, _split: str, track: str) -> Iterator[Transcript]:
 
 def _reference(record: dict[str, Any]) -> Transcript:
     rows = record["ref"]
-    words = (
-        Word(_token(text, mark), start, end, speaker=speaker) for text, mark, _, speaker, start, end in rows
-    )
+    words = (Word(_token(text, mark), start, end, speaker=speaker) for text, mark, _, speaker, start, end in rows)
     return Transcript(tuple(parse_words(words)), record["id"])
 
 

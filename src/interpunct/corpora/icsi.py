@@ -30,9 +30,7 @@ def _meeting(record: dict[str, Any]) -> Transcript:
 def _segment(segment: dict[str, Any]) -> Iterator[Word]:
     speaker = segment["speaker"]
     # Each segment by itself: the next one may be another speaker's, who talks at the same time.
-    words = list(
-        parse_words(Word(text, start, end, speaker=speaker) for text, start, end in segment["words"])
-    )
+    words = list(parse_words(Word(text, start, end, speaker=speaker) for text, start, end in segment["words"]))
     if segment["cased"]:
         yield from words
         return

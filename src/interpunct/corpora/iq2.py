@@ -31,9 +31,7 @@ def _id(path: Path, number: int, line: str) -> str:
     try:
         return str(json.loads(line)["id"])
     except (ValueError, KeyError, TypeError):
-        raise InputError(
-            "a debate without an id; fetch the file again", path=str(path), line=number
-        ) from None
+        raise InputError("a debate without an id; fetch the file again", path=str(path), line=number) from None
 
 
 def _debate(record: dict[str, Any]) -> Transcript:

@@ -31,9 +31,7 @@ def audio_path(root: Path, source: str) -> Path:
     """Return where the audio of a transcript's source lies."""
     path = root / "audio" / "ljspeech" / f"{source}.opus"
     if not path.is_file():
-        raise InputError(
-            f"no audio for {source!r}; use the source of a transcript of ljspeech", path=str(path)
-        )
+        raise InputError(f"no audio for {source!r}; use the source of a transcript of ljspeech", path=str(path))
     return path
 
 

@@ -56,14 +56,10 @@ def _corpus(file: str, summary: str, licence: str, words: str, *, noncommercial:
 
 
 CHANGELOG = _corpus("spoken/changelog", "podcasts about software, edited by hand", "CC BY-SA 4.0", "14.0M")
-SCOTUS = _corpus(
-    "spoken/scotus", "US Supreme Court oral arguments (Oyez)", "CC BY-NC 4.0", "8.0M", noncommercial=True
-)
+SCOTUS = _corpus("spoken/scotus", "US Supreme Court oral arguments (Oyez)", "CC BY-NC 4.0", "8.0M", noncommercial=True)
 BITCOIN_TRANSCRIPTS = _corpus("spoken/bitcoin_transcripts", "talks and podcasts on Bitcoin", "MIT", "4.7M")
 ONTARIO_HANSARD = _corpus("spoken/ontario_hansard", "the parliament of Ontario", "MIT", "4.0M")
-PRESIDENTIAL_SPEECHES = _corpus(
-    "spoken/presidential_speeches", "speeches of US presidents", "public domain", "3.5M"
-)
+PRESIDENTIAL_SPEECHES = _corpus("spoken/presidential_speeches", "speeches of US presidents", "public domain", "3.5M")
 QMSUM_MEETINGS = _corpus("spoken/qmsum_meetings", "meetings (AMI) and committees", "MIT", "1.1M")
 NOVELS = _corpus("books/novels", "novels", "public domain", "5.1M")
 GUTENBERG = _corpus("books/gutenberg", "books of Project Gutenberg", "public domain", "9.0M")

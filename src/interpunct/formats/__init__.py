@@ -63,7 +63,7 @@ def named(name: str) -> Format:
 
 def sniff(source: Source) -> Format:
     """Tell a source's format by its content."""
-    return next(format for format in map(named, FORMATS) if format.sniff(source))
+    return next(known for known in map(named, FORMATS) if known.sniff(source))
 
 
 def by_extension(path: str | Path) -> Format:
@@ -73,9 +73,9 @@ def by_extension(path: str | Path) -> Format:
     'srt'
     """
     suffix = Path(path).suffix.lower()
-    for format in map(named, FORMATS):
-        if suffix in format.extensions and format.write is not None:
-            return format
+    for known in map(named, FORMATS):
+        if suffix in known.extensions and known.write is not None:
+            return known
     writable = sorted({e for f in map(named, FORMATS) if f.write is not None for e in f.extensions})
     raise InputError(f"no format has the extension {suffix!r}; use one of {' '.join(writable)}", path=str(path))
 
@@ -103,7 +103,11 @@ def read(path: str | Path, *, format: str | None = None, encoding: str | None = 
 
 
 def write(
-    transcript: Transcript, path: str | Path, *, format: str | None = None, options: WriteOptions | None = None
+    transcript: Transcript,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    options: WriteOptions | None = None,
 ) -> None:
     """Write one transcript to a file, in the given format or the one of the file's extension."""
     write_all([transcript], path, format=format, options=options)

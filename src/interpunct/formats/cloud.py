@@ -74,9 +74,7 @@ def _aws_channels(data: dict[str, Any]) -> Channels:
     labels = located.an_object(results.get("channel_labels") or {}, "'channel_labels'", results)
     channels = located.objects(labels, "channels")
     if channels:
-        return {
-            located.label(channel, "channel_label"): list(_aws_words(channel, {})) for channel in channels
-        }
+        return {located.label(channel, "channel_label"): list(_aws_words(channel, {})) for channel in channels}
     words = list(_aws_words(results, _aws_speakers(results)))
     if not words:
         transcript = _first(results, "transcripts")
@@ -88,17 +86,13 @@ def _aws_speakers(results: dict[str, Any]) -> dict[tuple[float | None, float | N
     """Return who speaks from when to when, as older answers tell it: beside the items."""
     labels = located.an_object(results.get("speaker_labels") or {}, "'speaker_labels'", results)
     return {
-        (located.number(item, "start_time"), located.number(item, "end_time")): located.label(
-            item, "speaker_label"
-        )
+        (located.number(item, "start_time"), located.number(item, "end_time")): located.label(item, "speaker_label")
         for segment in located.objects(labels, "segments")
         for item in located.objects(segment, "items")
     }
 
 
-def _aws_words(
-    owner: dict[str, Any], speakers: dict[tuple[float | None, float | None], str | None]
-) -> Iterator[Word]:
+def _aws_words(owner: dict[str, Any], speakers: dict[tuple[float | None, float | None], str | None]) -> Iterator[Word]:
     held: Word | None = None
     for item in located.objects(owner, "items"):
         best = _first(item, "alternatives")
@@ -156,9 +150,7 @@ def _google_words(best: dict[str, Any]) -> Iterator[Word]:
         end = _google_time(entry, "endTime", "end_time", "endOffset", "end_offset")
         speaker = located.label(entry, "speakerLabel", "speaker_label", "speakerTag", "speaker_tag")
         named = None if speaker in ("0", "") else speaker  # speakers count from 1; 0 is protobuf's "not set"
-        yield located.word(
-            entry, _token(entry, "word"), start, end, located.number(entry, "confidence"), named
-        )
+        yield located.word(entry, _token(entry, "word"), start, end, located.number(entry, "confidence"), named)
     if not entries:
         yield from located.spread(best, located.string(best, "transcript") or "")
 
@@ -180,9 +172,7 @@ GOOGLE = Format(
     name="google",
     summary="Google Speech-to-Text's JSON (read only)",
     extensions=(".json",),
-    sniff=lambda source: bool(
-        {"results.alternatives", "response.results.alternatives"} & located.shape(source.head)
-    ),
+    sniff=lambda source: bool({"results.alternatives", "response.results.alternatives"} & located.shape(source.head)),
     read=_reader(_google_channels),
     timed=True,
     many=True,
@@ -279,9 +269,7 @@ ASSEMBLYAI = Format(
 
 def _azure_channels(data: dict[str, Any]) -> Channels:
     if "recognizedPhrases" in data:
-        return _collected(
-            chain.from_iterable(map(_azure_batch_words, located.objects(data, "recognizedPhrases")))
-        )
+        return _collected(chain.from_iterable(map(_azure_batch_words, located.objects(data, "recognizedPhrases"))))
     if "phrases" in data:
         return _collected(chain.from_iterable(map(_azure_fast_words, located.objects(data, "phrases"))))
     if "NBest" in data or "DisplayText" in data:
@@ -341,9 +329,7 @@ def _azure_times(item: dict[str, Any]) -> tuple[float | None, float | None]:
     return _span(_iso_s(item, "offset"), _iso_s(item, "duration"), 1)
 
 
-def _span(
-    offset: Decimal | None, duration: Decimal | None, per_second: int
-) -> tuple[float | None, float | None]:
+def _span(offset: Decimal | None, duration: Decimal | None, per_second: int) -> tuple[float | None, float | None]:
     end = None if offset is None or duration is None else offset + duration
     return located.seconds(offset, per_second=per_second), located.seconds(end, per_second=per_second)
 

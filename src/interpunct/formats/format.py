@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from interpunct.formats.source import Source
 from interpunct.cues import CueLimits
+from interpunct.errors import InputError
+from interpunct.formats.source import Source
 from interpunct.transcript import Transcript
 
 
@@ -44,4 +45,13 @@ class Format:
     timed: bool = False
     """Whether it can hold a time for each word."""
     many: bool = False
-    """Whether one file may hold several documents."""
+    """Whether several documents can be written to one file."""
+
+
+def sole(transcripts: Iterable[Transcript], holder: str) -> Transcript:
+    """Return the one transcript that a format of one document can hold; none at all is an empty one."""
+    given = iter(transcripts)
+    transcript = next(given, Transcript(()))
+    if next(given, None) is not None:
+        raise InputError(f"{holder} holds one document and there are several; write a folder with -o DIR")
+    return transcript

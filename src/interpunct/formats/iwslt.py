@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from interpunct.errors import InputError
-from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source
 from interpunct.labels import to_three
 from interpunct.transcript import Transcript, Word
@@ -24,15 +24,6 @@ _LABEL_OF = {mark: label for label, mark in LABELS.items()}
 _ROW = re.compile(rf"[^\t]*\t(?:{'|'.join(LABELS)})[ \t]*")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BREAKS = re.compile(r"[\t\n\r]")
-
-
-def sole(transcripts: Iterable[Transcript], holder: str) -> Transcript:
-    """Return the one transcript that a format of one document can hold; none at all is an empty one."""
-    given = iter(transcripts)
-    transcript = next(given, Transcript(()))
-    if next(given, None) is not None:
-        raise InputError(f"{holder} holds one document; give one, or write a folder with -o DIR")
-    return transcript
 
 
 def sniff(source: Source) -> bool:

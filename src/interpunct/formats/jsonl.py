@@ -97,9 +97,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
     for transcript in transcripts:
         # The text comes early so that a sniffer sees its key in the head of a long line.
         yield (
-            located.dumps(
-                {"interpunct": own.VERSION, "text": render.text(transcript)} | own.to_object(transcript)
-            )
+            located.dumps({"interpunct": own.VERSION, "text": render.text(transcript)} | own.to_object(transcript))
             + "\n"
         )
 

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from interpunct.errors import InputError
+from interpunct.formats.segments import timed
 from interpunct.labels import parse_words, standalone_mark
 from interpunct.transcript import Word
 
@@ -27,7 +28,6 @@ T = TypeVar("T")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SPACE_AND_SEPARATORS = re.compile(r"[ \t\n\r,:]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_STRING_OR_CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(-?Infinity|NaN)', re.DOTALL)
 _TOKEN = re.compile(r"[^ \t\n\r\v\f]+")  # a no-break space belongs to its word
 _LONG_NUMBER = re.compile(r"\d{1000}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -152,11 +152,8 @@ class _Locator:
         return self.line
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise InputError(f"broken JSON: {name} is not a JSON number; write null where a value is missing")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+# openai-whisper writes NaN for figures that nobody reads here; where one is read, the accessors refuse it.
+_DECODER = json.JSONDecoder()
 
 
 def _decode(text: str, begin: int) -> tuple[Any, int]:
@@ -164,10 +161,6 @@ def _decode(text: str, begin: int) -> tuple[Any, int]:
         return _DECODER.raw_decode(text, begin)
     except json.JSONDecodeError as error:
         raise _broken(text, error) from None
-    except InputError as error:
-        constants = (match for match in _STRING_OR_CONSTANT.finditer(text, begin) if match[1])
-        first = next(constants, None)
-        raise error.at(line=_line_at(text, first.start() if first else begin)) from None
     except RecursionError:
         line = _line_at(text, begin)
         raise InputError("broken JSON: nested too deeply; is this a transcript?", line=line) from None
@@ -373,14 +366,10 @@ def spread(
     >>> [(word.text, word.start, word.end) for word in spread({}, "so it goes .", 1.0, 2.0)]
     [('so', 1.0, None), ('it', None, None), ('goes', None, 2.0), ('.', None, None)]
     """
-    tokens = text.split()
-    word(
-        item, " ".join(tokens[:3]), start, end
-    )  # start and end may be on two words, which show nothing wrong
-    spoken = [index for index, token in enumerate(tokens) if standalone_mark(token) is None]
-    first, last = (spoken[0], spoken[-1]) if spoken else (0, len(tokens) - 1)
-    for index, token in enumerate(tokens):
-        yield Word(token, start if index == first else None, end if index == last else None, None, speaker)
+    try:
+        yield from timed([Word(token, speaker=speaker) for token in text.split()], start, end)
+    except InputError as error:
+        raise error.at(line=line_of(item)) from None
 
 
 def parsed(entries: Iterable[Word]) -> tuple[Word, ...]:

@@ -34,9 +34,7 @@ def from_object(data: Any, name: str) -> Transcript:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise located.wrong(data, f"no 'interpunct': {VERSION} in it; is this interpunct's own JSON?")
     if version > VERSION:
-        raise located.wrong(
-            data, f"version {version} of interpunct's JSON; this release reads {VERSION}: update it"
-        )
+        raise located.wrong(data, f"version {version} of interpunct's JSON; this release reads {VERSION}: update it")
     if data.get("words") is None:
         raise located.wrong(data, "no 'words' in it; give a list, empty where nothing was said")
     words = tuple(map(word_of, located.objects(data, "words")))

@@ -46,9 +46,7 @@ def read(source: Source) -> Iterator[Transcript]:
         for batch in file.iter_batches(batch_size=_ROWS, columns=columns):
             for row in batch.to_pylist():
                 count += 1
-                yield _transcript(
-                    row, source.id if file.metadata.num_rows == 1 else f"{source.id}#{count}", count
-                )
+                yield _transcript(row, source.id if file.metadata.num_rows == 1 else f"{source.id}#{count}", count)
     except InputError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -91,9 +89,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[bytes]
         from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("writing Parquet", "tables") from None
-    word = pyarrow.struct(
-        [(name, pyarrow.string() if name in _TEXTS else pyarrow.float64()) for name in _FIELDS]
-    )
+    word = pyarrow.struct([(name, pyarrow.string() if name in _TEXTS else pyarrow.float64()) for name in _FIELDS])
     texts = [(name, pyarrow.string()) for name in ("source", "model", "text")]
     schema = pyarrow.schema([*texts, ("words", pyarrow.list_(word))])
     sink = _Sink()

@@ -37,4 +37,5 @@ PLAIN = Format(
     sniff=lambda _: True,  # the last in the table: whatever nothing else knows is text
     read=read,
     write=write,
+    many=True,
 )

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 from interpunct import render
 from interpunct.errors import InputError
-from interpunct.formats.ctm import (
+from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.nist import (
     NUMBER,
     Documents,
     decimal,
@@ -33,7 +34,6 @@ from interpunct.formats.ctm import (
     transcripts_of,
     word_span,
 )
-from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
 from interpunct.labels import surface
 from interpunct.transcript import Transcript, Word
@@ -50,9 +50,7 @@ _SAID_BY_SUBTYPE = frozenset(".?—")
 _NA = "<NA>"
 
 _COLUMN = rf"(?:{NUMBER}|<NA>)"
-_ROW = re.compile(
-    rf"(?:{'|'.join(map(re.escape, TYPES))})\s+\S+\s+\S+\s+{_COLUMN}\s+{_COLUMN}(?:\s+\S+){{2,5}}"
-)
+_ROW = re.compile(rf"(?:{'|'.join(map(re.escape, TYPES))})\s+\S+\s+\S+\s+{_COLUMN}\s+{_COLUMN}(?:\s+\S+){{2,5}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +127,7 @@ def _word(fields: list[str], line: int) -> Word:
 def _unit(fields: list[str], line: int) -> Unit:
     start, end = span_of(fields[3], fields[4], line=line)
     if not 0 <= start <= end < math.inf:
-        raise InputError(
-            f"{fields[0]} from {start} to {end} s; use seconds >= 0, end not before start", line=line
-        )
+        raise InputError(f"{fields[0]} from {start} to {end} s; use seconds >= 0, end not before start", line=line)
     subtype = "" if fields[6] == _NA else fields[6].lower()
     return Unit(fields[1], fields[2], start, end, subtype, someone(fields[7]))
 

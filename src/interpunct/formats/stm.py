@@ -1,4 +1,4 @@
-"""NIST STM, one timed segment a line, and how a segment's times reach its words.
+"""NIST STM: one timed segment a line.
 
 In: `file channel speaker start end [<label,...>] text`. Out: a transcript for each (file, channel), in order
 of first appearance. A segment is timed and its words are not: the first word gets the segment's start, the
@@ -10,12 +10,12 @@ sentence, or for as many sentences as stand between two known times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from interpunct import render
 from interpunct.errors import InputError
-from interpunct.formats.ctm import (
+from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.nist import (
     NUMBER,
     Documents,
     decimal,
@@ -27,10 +27,9 @@ from interpunct.formats.ctm import (
     someone,
     transcripts_of,
 )
-from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.rttm import TYPES
+from interpunct.formats.segments import segments, timed
 from interpunct.formats.source import Source
-from interpunct.labels import standalone_mark
 from interpunct.transcript import Transcript, Word, span
 
 _IGNORED = "ignore_time_segment_in_scoring"
@@ -40,58 +39,7 @@ _LABEL = re.compile(r"<[^<>\s]*,[^<>\s]*>|<NA>|<\w?>", re.IGNORECASE)
 _FILE = rf"(?!(?:{'|'.join(map(re.escape, TYPES))})\s)\S+"
 _SPEAKER = r"(?!\d*\.\d+\s)\S+"
 _ROW = re.compile(rf"{_FILE}\s+\S+\s+{_SPEAKER}\s+{NUMBER}\s+{NUMBER}(?:\s.*)?")
-_CERTAIN_ROW = re.compile(
-    rf"{_FILE}\s+[0-9AB]\s+{_SPEAKER}\s+(?=\S*\.|\S+\s+\d*\.){NUMBER}\s+{NUMBER}(?:\s.*)?"
-)
-
-
-def timed(words: Sequence[Word], start: float, end: float, *, opening: bool = False) -> list[Word]:
-    """Give a segment's start to its first word and its end to its last.
-
-    A mark standing alone will join the word before it and takes no time, unless it is `opening` a document.
-
-    >>> [(w.start, w.end) for w in timed([Word("So"), Word("it"), Word("is"), Word(".")], 1.0, 2.0)]
-    [(1.0, None), (None, None), (None, 2.0), (None, None)]
-    """
-    if end < start:
-        raise InputError(f"end {end} is before start {start}; swap them or remove the line")
-    filled = list(words)
-    spoken = [
-        index
-        for index, word in enumerate(filled)
-        if standalone_mark(word.text) is None or (opening and index == 0)
-    ]
-    if spoken:
-        first, last = spoken[0], spoken[-1]
-        filled[first] = replace(filled[first], start=start, end=end if first == last else None)
-        if first != last:
-            filled[last] = replace(filled[last], end=end)
-    return filled
-
-
-def segments(words: Sequence[Word], lasts: Iterable[int], holder: str) -> Iterator[Sequence[Word]]:
-    """Cut words after each of the places `lasts` that has a known time on both sides.
-
-    A run reaches from a word with a start to one with an end, and never past a change of speaker.
-
-    >>> words = [Word("so", 0.0), Word("it"), Word("is", end=1.0), Word("yes", 1.5, 2.0)]
-    >>> [[word.text for word in run] for run in segments(words, range(4), "STM")]
-    [['so', 'it', 'is'], ['yes']]
-    """
-    first = 0
-    for last in lasts:
-        following = words[last + 1] if last + 1 < len(words) else None
-        same_speaker = following is not None and following.speaker == words[last].speaker
-        if following is not None and same_speaker and (words[last].end is None or following.start is None):
-            continue
-        for index, time, name in ((first, words[first].start, "start"), (last, words[last].end, "end")):
-            if time is None:
-                raise InputError(
-                    f"word {index + 1} ({words[index].text!r}) has no {name}, and {holder} needs "
-                    f"the times of {render.join(words[first : last + 1])!r}; use --to json"
-                )
-        yield words[first : last + 1]
-        first = last + 1
+_CERTAIN_ROW = re.compile(rf"{_FILE}\s+[0-9AB]\s+{_SPEAKER}\s+(?=\S*\.|\S+\s+\d*\.){NUMBER}\s+{NUMBER}(?:\s.*)?")
 
 
 def sniff(source: Source) -> bool:

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from interpunct.cues import cues
 from interpunct.errors import InputError
-from interpunct.formats.format import Format, WriteOptions
-from interpunct.formats.iwslt import sole
+from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source
 from interpunct.formats.vtt import TIME, ShownCue, escaped, row, time_of, unrolled, words_of
 from interpunct.labels import parse_words
@@ -69,9 +68,7 @@ def _cues(source: Source) -> Iterator[ShownCue]:
                 raise InputError(f"cue ends at {end} s, before its start {start} s", line=number)
             timing, rows, collecting = (number, start, end), [], True
         elif "-->" in line and _is_broken_timing(line, before):
-            raise InputError(
-                f"{line.strip()!r} is no timing; write it like 00:00:01,000 --> 00:00:02,500", line=number
-            )
+            raise InputError(f"{line.strip()!r} is no timing; write it like 00:00:01,000 --> 00:00:02,500", line=number)
         elif collecting:
             # An empty line ends a VTT cue; in SRT, text goes on after one until the next cue. A row of one
             # space right behind the timing is how rolling captions leave their upper row free.

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 from interpunct import render
 from interpunct.errors import InputError
-from interpunct.formats.ctm import NUMBER, seconds
-from interpunct.formats.format import Format, WriteOptions
-from interpunct.formats.iwslt import sole
+from interpunct.formats.format import Format, WriteOptions, sole
+from interpunct.formats.nist import NUMBER, seconds
+from interpunct.formats.segments import segments, timed
 from interpunct.formats.source import Source
-from interpunct.formats.stm import segments, timed
 from interpunct.labels import parse_words
 from interpunct.transcript import Transcript, Word, span
 
@@ -119,9 +118,7 @@ def _tiers(source: Source) -> list[_Tier]:
         raise InputError("a chronological TextGrid; open it in Praat and save it as a text file", line=1)
     values = _Values("\n".join(line.strip() for _, line in source.lines()))
     if not values.text("the file type").startswith("ooTextFile") or values.text("the class") != "TextGrid":
-        raise InputError(
-            'not a TextGrid; it begins: File type = "ooTextFile", Object class = "TextGrid"', line=1
-        )
+        raise InputError('not a TextGrid; it begins: File type = "ooTextFile", Object class = "TextGrid"', line=1)
     values.number("the start of the grid")
     values.number("the end of the grid")
     if values.flag() != "<exists>":
@@ -130,9 +127,7 @@ def _tiers(source: Source) -> list[_Tier]:
     for _ in range(values.count("the number of tiers")):
         kind = values.text('"IntervalTier" or "TextTier"')
         if kind not in ("IntervalTier", "TextTier"):
-            raise InputError(
-                f"unknown class of tier {kind!r}; known: IntervalTier, TextTier", line=values.line
-            )
+            raise InputError(f"unknown class of tier {kind!r}; known: IntervalTier, TextTier", line=values.line)
         name = values.text("the name of a tier")
         values.number("the start of the tier")
         values.number("the end of the tier")

@@ -12,9 +12,8 @@ from itertools import chain
 from typing import Any
 
 from interpunct import render
-from interpunct.errors import InputError
 from interpunct.formats import located
-from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source
 from interpunct.labels import surface
 from interpunct.transcript import Transcript, Word
@@ -30,9 +29,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 def _results(data: Any, _: str) -> list[Word]:
     results = data if isinstance(data, list) else [data]
-    return list(
-        chain.from_iterable(_words(located.an_object(result, "a result", data)) for result in results)
-    )
+    return list(chain.from_iterable(_words(located.an_object(result, "a result", data)) for result in results))
 
 
 def _words(result: dict[str, Any]) -> Iterator[Word]:
@@ -46,9 +43,7 @@ def _words(result: dict[str, Any]) -> Iterator[Word]:
         if token is None:
             raise located.wrong(entry, "an item of 'result' without a 'word'; every item needs one")
         start, end = located.number(entry, "start"), located.number(entry, "end")
-        yield located.word(
-            entry, token, start, end, located.number(entry, "conf"), located.label(entry, "speaker")
-        )
+        yield located.word(entry, token, start, end, located.number(entry, "conf"), located.label(entry, "speaker"))
     if not entries:
         text = located.string(best, "text")
         if text is None and not {"text", "result", "alternatives"} & result.keys():
@@ -58,11 +53,9 @@ def _words(result: dict[str, Any]) -> Iterator[Word]:
 
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
     """Write one result."""
-    for index, transcript in enumerate(transcripts):
-        if index:
-            raise InputError("a Vosk file holds one document and there are several; use --to json or -o DIR")
-        document = {"result": list(map(_item, transcript.words)), "text": render.text(transcript)}
-        yield located.dumps(document, indent=2) + "\n"
+    transcript = sole(transcripts, "Vosk's JSON")
+    document = {"result": list(map(_item, transcript.words)), "text": render.text(transcript)}
+    yield located.dumps(document, indent=2) + "\n"
 
 
 def _item(word: Word) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from interpunct.errors import InputError
-from interpunct.formats.stm import timed
+from interpunct.formats.segments import timed
 from interpunct.transcript import Word
 
 TIME = r"(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:[.,](\d{1,9}))?"

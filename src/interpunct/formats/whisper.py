@@ -109,9 +109,7 @@ def _chunk_words(chunks: list[dict[str, Any]]) -> Iterator[Word]:
     pieces: list[list[Piece]] = []
     for chunk in chunks:
         times = located.fields(chunk.get("timestamp") or [], ("start", "end"), "'timestamp'", chunk)
-        pieces.append(
-            list(_spread_pieces(chunk, located.number(times, "start"), located.number(times, "end")))
-        )
+        pieces.append(list(_spread_pieces(chunk, located.number(times, "start"), located.number(times, "end"))))
     yield from _joined_phrases(pieces, lambda text: text[0] in string.punctuation)
 
 

@@ -18,9 +18,7 @@ class Counts:
     expected: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.correct + other.correct, self.predicted + other.predicted, self.expected + other.expected
-        )
+        return Counts(self.correct + other.correct, self.predicted + other.predicted, self.expected + other.expected)
 
     @property
     def precision(self) -> float | None:

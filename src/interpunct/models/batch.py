@@ -38,9 +38,7 @@ def piece_batch(windows: Sequence[Features], vocabulary: Pieces) -> PieceBatch:
             last.append(len(row) - 1)
         rows.append(row)
         lasts.append(last)
-    return PieceBatch(
-        _padded(rows, PAD), np.array([len(row) for row in rows], dtype=np.int64), _padded(lasts, 0)
-    )
+    return PieceBatch(_padded(rows, PAD), np.array([len(row) for row in rows], dtype=np.int64), _padded(lasts, 0))
 
 
 def _padded(rows: Sequence[Sequence[int]], filler: int) -> Ints:

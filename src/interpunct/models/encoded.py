@@ -34,9 +34,7 @@ class Encoded:
         return len(self.ends) - 1
 
 
-def encode(
-    transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mapping[str, tuple[str, ...]]
-) -> Encoded:
+def encode(transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mapping[str, tuple[str, ...]]) -> Encoded:
     """Encode every word of the transcripts."""
     pieces, ends = array("q"), array("q", [0])
     columns = {task: array("q") for task in labels}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 from interpunct.features import Features
 from interpunct.models.scores import Scores
@@ -31,7 +30,7 @@ class Context:
 
 
 class Model(Protocol):
-    """Anything that scores words."""
+    """Anything that scores words. The types in `MODELS` can also be saved to a folder and loaded from it."""
 
     @property
     def name(self) -> str:
@@ -47,10 +46,3 @@ class Model(Protocol):
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows, each of at least one word and at most `context.words`."""
-
-    def save(self, folder: Path) -> None:
-        """Write the model into a folder."""
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read a model from its folder."""
