@@ -299,14 +299,14 @@ def corpora_command() -> None:
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(*header, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
-    console = Console()
+        table.add_row(*map(escape, row))
     # A table in a pipe is for other programs: it is never folded.
-    console.print(table, width=None if console.is_terminal else 400, crop=False)
+    Console(width=None if sys.stdout.isatty() else 400).print(table)
 
 
 def _complain(message: str) -> None:

@@ -74,6 +74,7 @@ class Decoder:
         self._marks = labels.get("mark", ("",))
         self._cases = labels.get("case", ("lower",))
         self._closing = [index for index, mark in enumerate(self._marks) if mark in SENTENCE_MARKS]
+        self._forms: dict[tuple[str, int, bool], tuple[str, str]] = {}  # a document's vocabulary, written
         self._next = 0
         self._opens = True
 
@@ -91,7 +92,7 @@ class Decoder:
                     mark, mark_confidence = self._mark(index, scores.tasks["mark"][row], *marks[row])
                 if cases is not None and not (self._fill_case and case not in ("lower", None)):
                     text, case = self._text_and_case(text, cases[row][0])
-                    case_confidence = round(cases[row][1], 4)
+                    case_confidence = _rounded(cases[row][1])
                 word = Word(
                     text, word.start, word.end, word.confidence, word.speaker, word.token, mark, case,
                     mark_confidence, case_confidence,
@@ -123,14 +124,26 @@ class Decoder:
         if self._options.close and self._closing and mark not in SENTENCE_MARKS and self._ends_turn(index):
             label = max(self._closing, key=lambda choice: float(logs[choice]))
             mark, chance = self._marks[label], float(np.exp(logs[label]))
-        return mark, round(chance, 4)
+        return mark, _rounded(chance)
 
     def _text_and_case(self, text: str, label: int) -> tuple[str, str]:
-        recased = recase(text, self._cases[label], self._lexicon)
-        if self._opens and not any(map(str.isupper, recased)):
-            recased = recase(recased, "sentence")
-        # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
-        return recased, case_of(recased)
+        key = (text, label, self._opens)
+        found = self._forms.get(key)
+        if found is None:
+            recased = recase(text, self._cases[label], self._lexicon)
+            if self._opens and not any(map(str.isupper, recased)):
+                recased = recase(recased, "sentence")
+            # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
+            found = self._forms[key] = recased, case_of(recased)
+        return found
+
+
+# Confidences are told to four places; sharing the numbers themselves saves a long text a third of its memory.
+_CHANCES = tuple(place / 10_000 for place in range(10_001))
+
+
+def _rounded(chance: float) -> float:
+    return _CHANCES[min(10_000, round(chance * 10_000))]
 
 
 def _choices(logs: Array) -> list[tuple[int, float]]:

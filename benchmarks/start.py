@@ -1,0 +1,43 @@
+"""Seconds to import the package, to load a model and to restore twenty words, each the best of several.
+
+python benchmarks/start.py [--model NAME_OR_DIR]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from report import arguments, report
+
+_IMPORT = "import time; t = time.perf_counter(); import interpunct; print(time.perf_counter() - t)"
+_WORK = """
+import time, interpunct, onnxruntime, tokenizers
+t = time.perf_counter(); restorer = interpunct.load({model!r}); loaded = time.perf_counter() - t
+text = "so how are you i am fine thanks and what did you do in new york last year my friend"
+times = []
+for _ in range(20):
+    t = time.perf_counter(); restorer.restore(text).text; times.append(time.perf_counter() - t)
+print(loaded, min(times))
+"""
+
+
+def main() -> None:
+    """Measure in fresh processes."""
+    given = arguments(__doc__).parse_args()
+    imports = [float(_run(_IMPORT)) for _ in range(7)]
+    loads, firsts = zip(*(map(float, _run(_WORK.format(model=given.model)).split()) for _ in range(5)), strict=True)
+    rows = [
+        {"what": "import interpunct", "ms": 1000 * min(imports), "must be under": 300.0},
+        {"what": "load the model, libraries imported", "ms": 1000 * min(loads), "must be under": 1000.0},
+        {"what": "restore 20 words, model loaded", "ms": 1000 * min(firsts), "must be under": 40.0},
+    ]
+    report("start", rows, given.json)
+
+
+def _run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    main()

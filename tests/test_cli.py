@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import SAMPLES
+from interpunct.cli import main
+
+TALK = Path(__file__).parents[1] / "examples" / "talk.json"
+
+
+class Result:
+    """What a call of the command printed and how it ended."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+class Command:
+    """Runs the command in this process, as `interpunct ARGUMENTS`."""
+
+    def __init__(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        self.capture = capfdbinary
+
+    def __call__(self, *arguments: object) -> Result:
+        with pytest.raises(SystemExit) as caught:
+            main([str(argument) for argument in arguments])
+        out, err = self.capture.readouterr()
+        return Result(int(caught.value.code or 0), out.decode(), err.decode())
+
+
+@pytest.fixture
+def interpunct(capfdbinary: pytest.CaptureFixture[bytes]) -> Command:
+    return Command(capfdbinary)
+
+
+def test_restore_prints_text_to_stdout(interpunct: Command) -> None:
+    got = interpunct("restore", TALK, "--to", "txt")
+    assert (got.code, got.err) == (0, "")
+    assert got.out.startswith("Good morning")
+    assert "New York" in got.out
+    assert got.out.count("\n") == 1
+
+
+def test_restore_keeps_the_inputs_format_without_to(interpunct: Command) -> None:
+    got = interpunct("restore", TALK)
+    before, after = json.loads(TALK.read_text()), json.loads(got.out)
+    assert [w["word"].lower().rstrip(".,?!:;") for w in after["result"]] == [w["word"] for w in before["result"]]
+    assert [(w["start"], w["end"]) for w in after["result"]] == [(w["start"], w["end"]) for w in before["result"]]
+
+
+def test_restore_lines_writes_a_sentence_a_line(interpunct: Command) -> None:
+    lines = interpunct("restore", TALK, "--to", "plain", "--lines").out.splitlines()
+    assert len(lines) > 4
+    assert all(line[-1] in ".?!" for line in lines)
+
+
+def test_restore_json_has_the_promised_shape(interpunct: Command) -> None:
+    got = json.loads(interpunct("restore", TALK, "--to", "json").out)
+    assert got["interpunct"] == 1
+    assert got["model"].startswith("default ")
+    assert got["source"] == "talk.json"
+    first = got["words"][0]
+    assert set(first) == {
+        "text", "raw", "start", "end", "confidence", "mark", "mark_confidence", "case", "case_confidence",
+    }  # fmt: skip
+    assert (first["text"], first["raw"], first["case"]) == ("Good", "good", "sentence")
+    sentence = got["sentences"][-1]
+    assert sentence["last"] == len(got["words"]) - 1
+    assert sentence["end"] == got["words"][-1]["end"]
+
+
+def test_restore_reads_standard_input_as_plain_text() -> None:
+    for arguments in (["restore"], ["restore", "-"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "interpunct", *arguments], input=b"so how are you", capture_output=True, check=True
+        )
+        assert done.stdout == b"So how are you?\n"
+        assert done.stderr == b""
+
+
+def test_restore_writes_a_file(interpunct: Command, tmp_path: Path) -> None:
+    got = interpunct("restore", TALK, "--to", "srt", "-o", tmp_path / "out.srt")
+    assert (got.code, got.out) == (0, "")
+    assert (tmp_path / "out.srt").read_text().startswith("1\n00:00:00,320 --> ")
+
+
+def test_restore_of_a_folder_writes_the_good_ones_and_names_the_bad(interpunct: Command, tmp_path: Path) -> None:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (inside / "a.txt").write_text("so how are you")
+    (inside / "b.ctm").write_text("talk A 0.0 0.5 hello\ntalk A 0.5 -0.1 world\ntalk A 1.0 0.5 again\n")
+    (inside / "c.txt").write_bytes(b"caf\xe9")
+    (inside / "d.json").write_text('{"result": [{"word": "so", "start": 1')
+    (inside / "e.txt").write_text("")
+    got = interpunct("restore", inside, "-o", tmp_path / "out")
+    assert got.code == 1
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.txt", "e.txt"]
+    assert (tmp_path / "out" / "a.txt").read_text() == "So how are you?\n"
+    errors = got.err.splitlines()
+    assert len(errors) == 3
+    assert errors[0].startswith(f"interpunct: error: {inside / 'b.ctm'}:2: ")
+    assert "not UTF-8 at byte 3; use --encoding" in errors[1]
+    assert errors[2].startswith(f"interpunct: error: {inside / 'd.json'}:1: ")
+
+
+def test_restore_takes_globs_and_several_jobs(interpunct: Command, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.txt").write_text("so how are you")
+    got = interpunct("restore", tmp_path / "*.txt", "-o", tmp_path / "out", "--jobs", 2, "--threads", 1)
+    assert (got.code, got.err) == (0, "")
+    assert [path.read_text() for path in sorted((tmp_path / "out").iterdir())] == ["So how are you?\n"] * 3
+
+
+def test_restore_of_several_documents_prints_an_object_a_line(interpunct: Command) -> None:
+    rows = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "json").out.splitlines()
+    assert len(rows) > 1
+    assert all(json.loads(row)["interpunct"] == 1 for row in rows)
+
+
+def test_restore_of_several_documents_into_a_folder_of_subtitles(interpunct: Command, tmp_path: Path) -> None:
+    got = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "srt", "-o", f"{tmp_path}/out/")
+    assert got.code == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names[:2] == ["ctm.1.srt", "ctm.2.srt"]
+    alone = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "srt")
+    assert alone.code == 1
+    assert "holds one document" in alone.err
+
+
+def test_restore_refuses_two_inputs_for_one_output(interpunct: Command, tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text("hello")
+    got = interpunct("restore", tmp_path / "x", tmp_path / "y", "--to", "txt", "-o", tmp_path / "out")
+    assert got.code == 2
+    assert "would both be written" in got.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["restore", "nowhere.txt"], 1, "nowhere.txt: no such file"),
+        (["restore", "--to", "strt"], 2, "'strt' is not one of"),
+        (["restore", "--model", "defualt", TALK], 2, "did you mean 'default'"),
+        (["restore", "--threshold", "comma", TALK], 2, "is not MARK=P"),
+        (["restore", "--threshold", "%=0.5", TALK], 2, "no mark '%'"),
+        (["restore", "--existing", "burn", TALK], 2, "'burn' is not one of"),
+        (["restore", "--cue-line", "0", TALK], 2, "line_characters"),
+        (["restore", TALK, "--to", "aws"], 1, "can be read but not written"),
+        (["restore", TALK, "-o", "no/such/folder/x.json"], 1, "cannot be written"),
+        (["convert", TALK, "-o", "x.xyz"], 1, "no format has the extension"),
+        (["frobnicate"], 2, "No such command"),
+        (["train", "nowhere.toml", "-o", "x"], 2, "nowhere.toml: no such file"),
+        (["export", "nowhere", "-o", "x"], 2, "no model.json"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line(
+    interpunct: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    got = interpunct(*arguments)
+    assert got.code == code
+    assert message in got.err
+    assert got.err.startswith("interpunct: error: ")
+    assert got.err.count("\n") == 1
+    assert "Traceback" not in got.err
+    assert got.out == ""
+
+
+def test_debug_shows_where_an_error_came_from(interpunct: Command) -> None:
+    assert "Traceback" in interpunct("--debug", "restore", "nowhere.txt").err
+
+
+def test_convert_restores_nothing_and_keeps_cues(interpunct: Command, tmp_path: Path) -> None:
+    got = interpunct("convert", SAMPLES / "srt.srt", "-o", tmp_path / "x.vtt")
+    assert got.code == 0
+    shown = [line[:12] for line in (tmp_path / "x.vtt").read_text().splitlines() if "-->" in line]
+    assert shown == ["00:00:01.200", "00:00:03.900", "00:00:05.000", "00:00:06.500", "00:00:11.040"]
+    got = interpunct("convert", SAMPLES / "srt.srt", "--to", "plain")
+    assert got.out
+
+
+def test_restore_leaves_already_marked_text_alone_when_told(interpunct: Command, tmp_path: Path) -> None:
+    text = "Hello, WORLD! It's 4,754 -- or 3.5, i.e. nothing?! U.S. e-mail @me."
+    (tmp_path / "x.txt").write_text(text)
+    assert interpunct("restore", tmp_path / "x.txt", "--existing", "keep").out == text + "\n"
+
+
+def test_restore_takes_an_encoding(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes("caf\xe9".encode("latin-1"))
+    assert interpunct("restore", tmp_path / "x.txt", "--encoding", "latin-1").out == "Café.\n"
+    (tmp_path / "y.txt").write_bytes("café au lait".encode("utf-16"))
+    assert interpunct("restore", tmp_path / "y.txt").out.lower() == "café au lait.\n"
+
+
+@pytest.mark.parametrize("name", ["models", "formats", "corpora"])
+def test_tables_list_what_there_is(interpunct: Command, name: str) -> None:
+    got = interpunct(name)
+    assert got.code == 0
+    assert {"models": "default", "formats": "textgrid", "corpora": "earnings21"}[name] in got.out
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("so how are you " * 20_000)
+    command = f"{sys.executable} -m interpunct convert {tmp_path}/x.txt | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, check=True, env=os.environ)
+    assert done.stdout == b"so how are"
+    assert b"Traceback" not in done.stderr
+
+
+def test_restore_takes_a_million_words_on_one_line_without_choking(interpunct: Command, tmp_path: Path) -> None:
+    """Reading, marking nothing and writing: the model's part of such a text is in the benchmarks."""
+    (tmp_path / "x.txt").write_text("word " * 1_000_000)
+    got = interpunct("convert", tmp_path / "x.txt", "-o", tmp_path / "y.txt")
+    assert got.code == 0
+    assert len((tmp_path / "y.txt").read_text().split()) == 1_000_000

@@ -1,0 +1,178 @@
+"""The contract of every model type, over every row of MODELS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpunct import models
+from interpunct.errors import ModelError, UnknownNameError
+from interpunct.export import export
+from interpunct.features import Features
+from interpunct.labels import CASES, MARKS, parse_text
+from interpunct.models import MODELS, Model
+from interpunct.models.bigru import BiGRU
+from interpunct.models.encoded import encode
+from interpunct.models.folder import Description, load_lexicon, save_lexicon
+from interpunct.models.loop_options import LoopOptions
+from interpunct.restore import Restorer
+from interpunct.transcript import Transcript
+
+SENTENCES = (
+    "So how are you? I am fine, thanks. My name is Anna, and I live in New York. "
+    "Have you met Bob? No, but I know NATO's boss."
+)
+TINY = {"vocabulary": 150, "embedding": 24, "hidden": 32, "layers": 2, "dropout": 0.0, "noise": 0.0, "batch": 4}
+
+
+def fitted(seed: int = 1, epochs: int = 60) -> BiGRU:
+    transcript = Transcript(parse_text(SENTENCES))
+    features = Features.of(word.text for word in transcript.words)
+    model = BiGRU.create(
+        name="tiny", version="1", labels={"mark": MARKS, "case": CASES}, options=TINY, words=features.texts, seed=seed
+    )
+    data = encode([transcript] * 4, model.vocabulary, model.labels)
+    loop = LoopOptions(epochs=epochs, rate=1e-2, seed=seed, device="cpu")
+    return model.fit(data, data, loop=loop, log=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
+    """One small trained model of each type."""
+    folder = tmp_path_factory.mktemp("models")
+    model = fitted()
+    model.save(folder / "bigru")
+    export(folder / "bigru", folder / "onnx")
+    return {"bigru": model, "onnx": models.load(folder / "onnx")}
+
+
+def windows(*texts: str) -> list[Features]:
+    return [Features.of(text.split()) for text in texts]
+
+
+def same(one: list[Any], other: list[Any], tolerance: float = 1e-5) -> bool:
+    return len(one) == len(other) and all(
+        np.allclose(a.tasks[task], b.tasks[task], atol=tolerance)
+        for a, b in zip(one, other, strict=True)
+        for task in a.tasks
+    )
+
+
+every_type = pytest.mark.parametrize("kind", sorted(MODELS))
+
+
+@every_type
+def test_model_saved_and_loaded_gives_the_same_scores(kind: str, trained: dict[str, Model], tmp_path: Path) -> None:
+    model: Any = trained[kind]
+    model.save(tmp_path / "copy")
+    again = models.load(tmp_path / "copy")
+    given = windows("so how are you", "fine")
+    assert same(model.forward(given), again.forward(given), 0.0)
+    assert again.name == model.name == "tiny 1"
+    assert again.labels == model.labels
+
+
+@every_type
+def test_model_scores_do_not_depend_on_the_batch(kind: str, trained: dict[str, Model]) -> None:
+    model = trained[kind]
+    given = windows("so how are you i am fine", "bob", "my name is anna and i live in new york")
+    alone = [model.forward([window])[0] for window in given]
+    assert same(model.forward(given), alone)
+    assert same(model.forward(given[::-1]), alone[::-1])
+
+
+@every_type
+def test_model_takes_one_word_no_window_and_unknown_words(kind: str, trained: dict[str, Model]) -> None:
+    model = trained[kind]
+    assert model.forward([]) == []
+    for text in ("yes", "ж", "x" * 5000):
+        (scores,) = model.forward(windows(text))
+        assert len(scores) == 1
+        np.testing.assert_allclose(np.exp(scores.tasks["mark"]).sum(axis=1), 1, atol=1e-5)
+    (scores,) = model.forward([Features(("",))])
+    assert len(scores) == 1
+
+
+@every_type
+def test_model_leaves_its_input_untouched(kind: str, trained: dict[str, Model]) -> None:
+    given = windows("so how are you")
+    before = [window.texts for window in given]
+    trained[kind].forward(given)
+    assert [window.texts for window in given] == before
+
+
+@every_type
+def test_model_overfits_five_sentences(kind: str, trained: dict[str, Model]) -> None:
+    lower = SENTENCES.lower().replace(",", "").replace(".", "").replace("?", "")
+    assert Restorer(trained[kind]).restore(lower).text == SENTENCES
+
+
+def test_model_of_the_same_seed_has_the_same_weights() -> None:
+    one, two, other = fitted(1, 2), fitted(1, 2), fitted(2, 2)
+    given = windows("so how are you")
+    assert same(one.forward(given), two.forward(given), 0.0)
+    assert not same(one.forward(given), other.forward(given), 1e-4)
+
+
+def test_export_to_int8_is_smaller_and_nearly_the_same(trained: dict[str, Model], tmp_path: Path) -> None:
+    model: Any = trained["bigru"]
+    model.save(tmp_path / "m")
+    export(tmp_path / "m", tmp_path / "whole")
+    export(tmp_path / "m", tmp_path / "small", int8=True)
+    sizes = [(tmp_path / name / "model.onnx").stat().st_size for name in ("small", "whole")]
+    assert sizes[0] < 0.5 * sizes[1]
+    given = windows("so how are you i am fine thanks")
+    assert same(models.load(tmp_path / "small").forward(given), model.forward(given), 0.5)
+
+
+def test_lexicon_survives_its_folder(tmp_path: Path) -> None:
+    lexicon = {"iphone": "iPhone", "mcdonald": "McDonald"}
+    save_lexicon(lexicon, tmp_path)
+    assert load_lexicon(tmp_path) == lexicon
+    assert load_lexicon(tmp_path / "nowhere") == {}
+
+
+def _no_description(folder: Path) -> None:
+    (folder / "model.json").unlink()
+
+
+def _broken_description(folder: Path) -> None:
+    (folder / "model.json").write_text("{")
+
+
+def _other_version(folder: Path) -> None:
+    (folder / "model.json").write_text('{"interpunct_model": 99}')
+
+
+def _no_graph(folder: Path) -> None:
+    (folder / "model.onnx").unlink()
+
+
+def _broken_graph(folder: Path) -> None:
+    (folder / "model.onnx").write_bytes(b"nothing")
+
+
+@pytest.mark.parametrize("harm", [_no_description, _broken_description, _other_version, _no_graph, _broken_graph])
+def test_load_says_what_is_wrong_with_a_folder(
+    harm: Callable[[Path], None], trained: dict[str, Model], tmp_path: Path
+) -> None:
+    model: Any = trained["onnx"]
+    model.save(tmp_path / "m")
+    harm(tmp_path / "m")
+    with pytest.raises(ModelError, match=str(tmp_path / "m")):
+        models.load(tmp_path / "m")
+
+
+def test_type_named_lists_the_known_types() -> None:
+    with pytest.raises(UnknownNameError, match="bigru"):
+        models.type_named("bigrue")
+
+
+def test_description_survives_its_file(tmp_path: Path, trained: dict[str, Model]) -> None:
+    description: Description = trained["bigru"].description  # type: ignore[attr-defined]
+    description.save(tmp_path)
+    assert Description.load(tmp_path) == description
