@@ -133,14 +133,36 @@ def test_restore_of_several_documents_into_a_folder_of_subtitles(interpunct: Com
     assert "holds one document" in alone.err
 
 
+def test_restore_chooses_the_format_of_the_outputs_extension(interpunct: Command, tmp_path: Path) -> None:
+    interpunct("restore", TALK, "-o", tmp_path / "talk.vtt")
+    assert (tmp_path / "talk.vtt").read_text().startswith("WEBVTT")
+    interpunct("restore", TALK, "-o", tmp_path / "talk.json")
+    assert "result" in json.loads((tmp_path / "talk.json").read_text())
+
+
+def test_restore_of_a_folder_with_one_file_writes_a_folder(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("so how are you")
+    interpunct("restore", tmp_path / "in", "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "a.txt").read_text() == "So how are you?\n"
+
+
+def test_restore_refuses_several_inputs_for_a_file(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("precious")
+    got = interpunct("restore", TALK, SAMPLES / "vosk.json", "-o", tmp_path / "out.txt")
+    assert got.code == 2
+    assert (tmp_path / "out.txt").read_text() == "precious"
+
+
 def test_restore_refuses_two_inputs_for_one_output(interpunct: Command, tmp_path: Path) -> None:
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.txt").write_text("hello")
-    got = interpunct("restore", tmp_path / "x", tmp_path / "y", "--to", "txt", "-o", tmp_path / "out")
-    assert got.code == 2
-    assert "would both be written" in got.err
-    assert not (tmp_path / "out").exists()
+    for more in ([], ["--to", "json"]):
+        got = interpunct("restore", tmp_path / "x", tmp_path / "y", *more, "-o", tmp_path / "out")
+        assert got.code == 2
+        assert "would both be written" in got.err
+        assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

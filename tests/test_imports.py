@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "interpunct"
 ORDER = [
     {"errors"}, {"config"}, {"transcript"}, {"labels"}, {"align", "render", "cues"}, {"formats"}, {"corpora"},
     {"metrics"}, {"features"}, {"models"}, {"decode"}, {"restore"}, {"stream"}, {"train"}, {"export"}, {"jobs"},
-    {"engines"}, {"serve"}, {"__init__"}, {"cli"}, {"__main__"},
+    {"engines"}, {"serve"}, {"__init__"}, {"bar"}, {"cli"}, {"__main__"},
 ]  # fmt: skip
 PLACE = {room: place for place, rooms in enumerate(ORDER) for room in rooms}
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 import interpunct
 from interpunct import formats
+from interpunct.bar import Bar
 from interpunct.cues import CueLimits
 from interpunct.decode import DecodeOptions
 from interpunct.engines import ENGINES, run
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InterpunctError
 from interpunct.formats import WriteOptions
-from interpunct.jobs import Job, JobOptions, Outcome, expand, target_of
+from interpunct.jobs import JobOptions, Outcome, plan
 from interpunct.restore import find_model
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -57,7 +57,7 @@ def _io_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--encoding", metavar="NAME", help="Text encoding of the inputs; UTF-8 or a BOM's without it."),
         click.option("--lines", is_flag=True, help="Plain text: one sentence a line."),
-        click.option("--to", "to", type=known, metavar="FORMAT", help="Output format; the input's without it."),
+        click.option("--to", "to", type=known, metavar="FORMAT", help="Output format; without it the input's."),
         click.option("--from", "from_", type=known, metavar="FORMAT", help="Input format; the content decides."),
         click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it."),
     ):
@@ -170,32 +170,14 @@ def _run(
     )
     if model is not None:
         find_model(model)  # a wrong name is a wrong call, not a failed input
-    paths = expand(inputs)
-    into_folder = io["output"] is not None and _is_folder(io["output"], paths)
-    work = [Job(path, io["output"], into_folder) for path in paths]
-    _refuse_clashes(work, options)
+    work = plan(inputs, io["output"], io["to"])
     failed = False
-    for outcome in _with_progress(run(engine, work, options, jobs=jobs), len(work)):
-        failed |= _report(context, outcome)
+    with Bar(len(work)) as bar:
+        for outcome in run(engine, work, options, jobs=jobs, progress=bar.words):
+            bar.input_done()
+            failed |= _report(context, outcome)
     if failed:
         context.exit(1)
-
-
-def _is_folder(output: str, paths: list[str]) -> bool:
-    return output.endswith("/") or Path(output).is_dir() or len(paths) > 1
-
-
-def _refuse_clashes(work: list[Job], options: JobOptions) -> None:
-    """Refuse two inputs of one stem for one folder: the second would silently replace the first."""
-    if options.to is None:
-        return
-    seen: dict[str, str] = {}
-    for job in work:
-        if job.into_folder and job.output is not None:
-            target = str(target_of(job, formats.named(options.to)))
-            if target in seen:
-                raise InputError(f"{seen[target]} and {job.path} would both be written to {target}; use two folders")
-            seen[target] = job.path
 
 
 def _report(context: click.Context, outcome: Outcome) -> bool:
@@ -208,15 +190,6 @@ def _report(context: click.Context, outcome: Outcome) -> bool:
         sys.stdout.buffer.write(outcome.data)
         sys.stdout.buffer.flush()
     return False
-
-
-def _with_progress(outcomes: Iterable[Outcome], total: int) -> Iterable[Outcome]:
-    if not sys.stderr.isatty() or total < 2:
-        return outcomes
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(outcomes, "restoring", total, console=Console(stderr=True), transient=True)
 
 
 @cli.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
@@ -19,7 +19,7 @@ from interpunct import formats
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError, InterpunctError
 from interpunct.formats import Format, Source, WriteOptions
-from interpunct.restore import Restorer, load
+from interpunct.restore import Progress, Restorer, load
 from interpunct.transcript import Transcript
 
 
@@ -77,10 +77,10 @@ def expand(inputs: Iterable[str]) -> list[str]:
     return paths or ["-"]
 
 
-def run_job(job: Job, options: JobOptions) -> Outcome:
+def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> Outcome:
     """Run one job; what goes wrong with its input is told, not raised."""
     try:
-        return Outcome(job, _run(job, options))
+        return Outcome(job, _run(job, options, progress))
     except InterpunctError as error:
         return Outcome(job, error=error, trace=traceback.format_exc())
     except RecursionError:
@@ -89,7 +89,7 @@ def run_job(job: Job, options: JobOptions) -> Outcome:
         return Outcome(job, error=InputError("too large for this machine's memory", path=job.path))
 
 
-def _run(job: Job, options: JobOptions) -> bytes | None:
+def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | None:
     source = Source.open(job.path, encoding=options.encoding)
     if options.from_:
         reader = formats.named(options.from_)
@@ -100,7 +100,8 @@ def _run(job: Job, options: JobOptions) -> bytes | None:
     writer = _writer(job, options, reader)
     transcripts: Iterable[Transcript] = formats.read_source(source, reader)
     if options.model is not None:
-        transcripts = _restorer(options.model, options.threads).restore_all(transcripts, options.decode)
+        restorer = _restorer(options.model, options.threads)
+        transcripts = restorer.restore_all(transcripts, options.decode, progress=progress)
     if job.output is not None and job.into_folder:
         _write_into_folder(job, transcripts, writer, options.write)
         return None
@@ -138,17 +139,43 @@ def _named(path: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _writer(job: Job, options: JobOptions, reader: Format) -> Format:
+    """Choose by --to, else by the output's extension where the input's format has another, else the input's."""
     if options.to:
         return formats.named(options.to)
-    if options.model is None and job.output is not None and not job.into_folder:
-        return formats.by_extension(job.output)
+    suffix = "" if job.output is None or job.into_folder else Path(job.output).suffix.lower()
+    if suffix and (options.model is None or suffix not in reader.extensions):
+        return formats.by_extension(job.output or "")
     return reader if reader.write is not None else formats.named("json")
+
+
+def plan(inputs: Sequence[str], output: str | None, to: str | None) -> list[Job]:
+    """Turn a call's inputs and output into jobs; refuse those of which one would replace another's result."""
+    paths = expand(inputs)
+    if output is None:
+        return [Job(path) for path in paths]
+    several = len(paths) > 1 or any(Path(given).is_dir() for given in inputs)
+    into_folder = output.endswith(("/", os.sep)) or Path(output).is_dir() or several
+    work = [Job(path, output, into_folder) for path in paths]
+    if several and Path(output).is_file():
+        raise InputError(f"{len(paths)} inputs cannot go into one file; give a folder", path=output)
+    taken: dict[str, str] = {}
+    for job in work if into_folder else []:
+        extension = formats.named(to).extensions[0] if to else Path(job.path).suffix.lower()
+        name = _stem(job) + extension
+        if name in taken:
+            both = f"{taken[name]} and {job.path}"
+            raise InputError(f"{both} would both be written to {name}; use two folders", path=output)
+        taken[name] = job.path
+    return work
+
+
+def _stem(job: Job) -> str:
+    return "stdin" if job.path == "-" else Path(job.path).stem
 
 
 def target_of(job: Job, writer: Format) -> Path:
     """Return the file in the output folder that a job writes: the input's stem, the format's extension."""
-    stem = "stdin" if job.path == "-" else Path(job.path).stem
-    return Path(job.output or os.curdir) / (stem + writer.extensions[0])
+    return Path(job.output or os.curdir) / (_stem(job) + writer.extensions[0])
 
 
 @lru_cache(maxsize=2)

@@ -8,7 +8,7 @@ of scores, whatever their length.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from interpunct.models.folder import load_lexicon
 from interpunct.models.windows import score
 from interpunct.transcript import Sentence, Transcript, Word
 
+Progress = Callable[[int, int], None]
 PRETRAINED = Path(__file__).parent / "pretrained"
 
 
@@ -60,9 +61,16 @@ class Restorer:
         return next(self.restore_all([document], options))
 
     def restore_all(
-        self, documents: Iterable[str | Transcript | Iterable[Word]], options: DecodeOptions | None = None
+        self,
+        documents: Iterable[str | Transcript | Iterable[Word]],
+        options: DecodeOptions | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> Iterator[Restored]:
-        """Restore documents one after another; short ones share the model's batches."""
+        """Restore documents one after another; short ones share the model's batches.
+
+        `progress` is told again and again how many of a document's words are done, and how many it has.
+        """
         waiting: deque[_Job] = deque()
 
         def features() -> Iterator[Features]:
@@ -77,6 +85,8 @@ class Restorer:
                 yield waiting.popleft().result()
                 done += 1
             waiting[0].take(scores)
+            if progress is not None:
+                progress(len(waiting[0].words), len(waiting[0].transcript))
         while waiting:
             yield waiting.popleft().result()
 

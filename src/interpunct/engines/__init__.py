@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from interpunct.errors import UnknownNameError
 from interpunct.jobs import Job, JobOptions, Outcome
+from interpunct.restore import Progress
 
 ENGINES: dict[str, str] = {
     "local": "interpunct.engines.local:run",
@@ -17,11 +18,14 @@ ENGINES: dict[str, str] = {
 }
 
 
-def run(engine: str, work: Sequence[Job], options: JobOptions, *, jobs: int = 1) -> Iterator[Outcome]:
+def run(
+    engine: str, work: Sequence[Job], options: JobOptions, *, jobs: int = 1, progress: Progress | None = None
+) -> Iterator[Outcome]:
     """Run jobs on an engine, `jobs` at a time."""
     target = ENGINES.get(engine)
     if target is None:
         raise UnknownNameError("engine", engine, ENGINES)
     module, attribute = target.split(":")
-    outcomes: Iterator[Outcome] = getattr(importlib.import_module(module), attribute)(work, options, jobs=jobs)
+    start = getattr(importlib.import_module(module), attribute)
+    outcomes: Iterator[Outcome] = start(work, options, jobs=jobs, progress=progress)
     return outcomes

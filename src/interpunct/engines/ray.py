@@ -11,10 +11,17 @@ from typing import Any
 
 from interpunct.errors import MissingExtraError
 from interpunct.jobs import Job, JobOptions, Outcome, run_job
+from interpunct.restore import Progress
 
 
-def run(work: Sequence[Job], options: JobOptions, *, jobs: int = 1) -> Iterator[Outcome]:
-    """Run jobs, `jobs` at a time."""
+def run(
+    work: Sequence[Job],
+    options: JobOptions,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,  # noqa: ARG001
+) -> Iterator[Outcome]:
+    """Run jobs, `jobs` at a time. Words within a job are counted on other machines: `progress` hears of none."""
     try:
         import ray
     except ModuleNotFoundError:
