@@ -14,8 +14,9 @@ from typing import Any
 
 import interpunct
 from interpunct import corpora
-from interpunct.metrics.counts import Counts
-from interpunct.metrics.prf import case_prf, mark_prf
+from interpunct.metrics.case import case_prf
+from interpunct.metrics.counts import PrecisionRecall
+from interpunct.metrics.prf import mark_prf
 from report import arguments, report
 
 
@@ -27,14 +28,14 @@ def main() -> None:
     for split in ("test2011", "test2011asr"):
         (reference,) = corpora.read("iwslt", split)
         rows += _rows(split, mark_prf(reference.marks, restorer.restore(reference).marks))
-    cased = Counts()
+    cased = PrecisionRecall()
     for talk in corpora.read("iwslt", "test"):
         cased += case_prf(talk.cases, restorer.restore(talk).cases)["overall"]
     rows += _rows("test (case)", {"overall": cased})
     report("accuracy", rows, given.json)
 
 
-def _rows(test: str, counts: Mapping[str, Counts]) -> list[dict[str, Any]]:
+def _rows(test: str, counts: Mapping[str, PrecisionRecall]) -> list[dict[str, Any]]:
     return [
         {
             "test": test,

@@ -55,4 +55,6 @@ def report(name: str, rows: Sequence[Mapping[str, Any]], target: Path | None = N
 def _shown(value: Any) -> str:
     if value is None:
         return "n/a"
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    return str(value)

@@ -126,8 +126,8 @@ def test_restore_of_several_documents_prints_an_object_a_line(interpunct: Comman
 def test_restore_of_several_documents_into_a_folder_of_subtitles(interpunct: Command, tmp_path: Path) -> None:
     got = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "srt", "-o", f"{tmp_path}/out/")
     assert got.code == 0
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names[:2] == ["ctm.1.srt", "ctm.2.srt"]
+    names = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").rglob("*.srt"))
+    assert names[:2] == ["out/ctm/1.srt", "out/ctm/2.srt"]
     alone = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "srt")
     assert alone.code == 1
     assert "holds one document" in alone.err
@@ -175,9 +175,16 @@ def test_restore_refuses_two_inputs_for_one_output(interpunct: Command, tmp_path
         (["restore", "--threshold", "%=0.5", TALK], 2, "no mark '%'"),
         (["restore", "--existing", "burn", TALK], 2, "'burn' is not one of"),
         (["restore", "--cue-line", "0", TALK], 2, "line_characters"),
-        (["restore", TALK, "--to", "aws"], 1, "can be read but not written"),
+        (["restore", TALK, "--to", "aws"], 2, "can be read but not written"),
         (["restore", TALK, "-o", "no/such/folder/x.json"], 1, "cannot be written"),
-        (["convert", TALK, "-o", "x.xyz"], 1, "no format has the extension"),
+        (["convert", TALK, "-o", "x.xyz"], 2, "no format has the extension"),
+        (["restore", TALK, "--encoding", "latin-99"], 2, "unknown encoding"),
+        (["restore", TALK, "-o", ""], 2, "the output has no name"),
+        (["restore", ""], 2, "an input has no name"),
+        (["restore", TALK, TALK, "-o", "both.txt"], 2, "cannot go into one file"),
+        (["restore", "x" * 300], 1, "cannot be read"),
+        (["evaluate", "--reference", "nowhere", "--hypothesis", TALK], 2, "no such file"),
+        (["evaluate", "--reference", TALK, "--hypothesis", TALK, "--metric", "f"], 2, "unknown metric"),
         (["frobnicate"], 2, "No such command"),
         (["train", "nowhere.toml", "-o", "x"], 2, "nowhere.toml: no such file"),
         (["export", "nowhere", "-o", "x"], 2, "no model.json"),
@@ -215,6 +222,104 @@ def test_restore_leaves_already_marked_text_alone_when_told(interpunct: Command,
     assert interpunct("restore", tmp_path / "x.txt", "--existing", "keep").out == text + "\n"
 
 
+def test_restore_refuses_to_lose_a_result_to_another_of_its_name(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "a.md").write_text("two")
+    got = interpunct("restore", tmp_path, "-o", tmp_path / "out")
+    assert got.code == 2
+    assert "would both be written" in got.err
+
+
+def test_restore_writes_through_links_and_into_pipes(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "target.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "target.txt")
+    interpunct("convert", TALK, "--to", "txt", "-o", tmp_path / "link.txt")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "target.txt").read_text().startswith("good morning")
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE)
+    interpunct("convert", TALK, "--to", "txt", "-o", tmp_path / "pipe")
+    out, _ = reader.communicate(timeout=20)
+    assert out.startswith(b"good morning")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_failing_output_does_not_stop_the_others(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / f"{name}.txt").write_text("hello")
+    (tmp_path / "out" / "a.txt").mkdir(parents=True)
+    got = interpunct("convert", tmp_path / "in", "-o", tmp_path / "out")
+    assert got.code == 1
+    assert got.err.count("\n") == 1
+    assert "cannot be written" in got.err
+    assert (tmp_path / "out" / "b.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "> /dev/full"])
+def test_closed_or_full_streams_are_no_traceback(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "x.txt").write_text("hello")
+    given = "" if closed == "<&-" else f"{tmp_path}/x.txt"
+    command = f"{sys.executable} -m interpunct convert {given} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, check=False, env=os.environ)
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") <= 1
+    assert done.returncode == (0 if closed == "2>&-" else 1)
+    if closed == "2>&-":
+        assert done.stdout == b"hello\n"
+
+
+def test_restore_takes_a_cut_file_for_what_its_name_says(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text('{"res')
+    got = interpunct("restore", tmp_path / "talk.json")
+    assert got.code == 1
+    assert "talk.json:1: broken JSON" in got.err
+
+
+def test_evaluate_prints_the_promised_json(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("So, how are you? I am fine.")
+    (tmp_path / "h.txt").write_text("So how are you? I am fine.")
+    got = interpunct("evaluate", "--reference", tmp_path / "r.txt", "--hypothesis", tmp_path / "h.txt", "--json")
+    found = json.loads(got.out)
+    assert found["metrics"]["prf"]["overall"]["correct"] == 2
+    assert found["metrics"]["ser"] == pytest.approx(1 / 3)
+    assert set(found["metrics"]["prf"]["comma"]) == {
+        "precision", "recall", "f1", "correct", "predicted", "expected", "ci",
+    }  # fmt: skip
+    assert {"error", "missed", "inserted", "reference"} <= set(found["metrics"]["su_er"])
+    assert "classes:4" in found["signature"]
+
+
+def test_evaluate_prints_a_table_and_compares(interpunct: Command, tmp_path: Path) -> None:
+    for name, text in (("r", "So, how are you? I am fine. "), ("h", "So how are you? I am fine. ")):
+        (tmp_path / f"{name}.txt").write_text(text * 30)
+    (tmp_path / "b.txt").write_text("so how are you i am fine " * 30)
+    base = ["evaluate", "--reference", tmp_path / "r.txt", "--hypothesis", tmp_path / "h.txt"]
+    table = interpunct(*base, "--baseline", tmp_path / "b.txt", "--metric", "prf", "--metric", "segmentation")
+    assert table.code == 0
+    assert "overall" in table.out
+    assert "version:" in table.out
+    found = json.loads(interpunct(*base, "--baseline", tmp_path / "b.txt", "--json").out)["metrics"]["significance"]
+    assert found["delta"] == pytest.approx(0.8)
+    assert found["p"] < 0.05
+    for view in ("csv", "markdown", "latex"):
+        assert "overall" in interpunct(*base, "--view", view).out
+
+
+def test_evaluate_several_references_gives_wisebe(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "r1.txt").write_text("yes we did\nit was late\n")
+    (tmp_path / "r2.txt").write_text("Yes, we did; it was late.")
+    (tmp_path / "h.txt").write_text("yes we did. it was. late")
+    both = ["--reference", tmp_path / "r1.txt", "--reference", tmp_path / "r2.txt"]
+    got = interpunct(
+        "evaluate", *both, "--hypothesis", tmp_path / "h.txt", "--metric", "wisebe", "--window", 1, "--json"
+    )
+    found = json.loads(got.out)["metrics"]["wisebe"]
+    assert found["agreement_ratio"] == 1.0
+    assert found["f1_rw"] == pytest.approx(0.5)
+    assert len(found["per_reference"]) == 2
+
+
 def test_restore_takes_an_encoding(interpunct: Command, tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes("caf\xe9".encode("latin-1"))
     assert interpunct("restore", tmp_path / "x.txt", "--encoding", "latin-1").out == "Café.\n"
@@ -222,11 +327,11 @@ def test_restore_takes_an_encoding(interpunct: Command, tmp_path: Path) -> None:
     assert interpunct("restore", tmp_path / "y.txt").out.lower() == "café au lait.\n"
 
 
-@pytest.mark.parametrize("name", ["models", "formats", "corpora"])
+@pytest.mark.parametrize("name", ["models", "formats", "corpora", "metrics"])
 def test_tables_list_what_there_is(interpunct: Command, name: str) -> None:
     got = interpunct(name)
     assert got.code == 0
-    assert {"models": "default", "formats": "textgrid", "corpora": "earnings21"}[name] in got.out
+    assert {"models": "default", "formats": "textgrid", "corpora": "earnings21", "metrics": "wisebe"}[name] in got.out
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:

@@ -71,5 +71,5 @@ def test_load_refuses_missing_files_and_bad_overrides(tmp_path: Path) -> None:
 
 
 def test_dump_is_read_back_the_same(tmp_path: Path) -> None:
-    value = Outer('ü "x"', Inner(2, 0.5, "b"), ("—", ","), 4, {"hidden": 3, "q": 0.5})
+    value = Outer('ü "x"', Inner(2, 0.5, "b"), ("—", ","), 4, {"hidden": 3, ",": 0.5, "deep": {"er": [1, 2]}})
     assert config.load(Outer, write(tmp_path, config.dump(value))) == value

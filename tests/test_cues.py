@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import timed
-from interpunct.cues import Cue, CueLimits, cues, timeline
+from interpunct.cues import CueLimits, cues, timeline
 from interpunct.errors import InputError
 from interpunct.labels import parse_words
 from interpunct.transcript import Transcript, Word
@@ -51,6 +52,7 @@ def test_cues_hold_every_word_once_in_order_within_limits(transcript: Transcript
     for cue in shown:
         one_word = cue.first == cue.last
         assert one_word or len(cue.lines) <= limits.lines
+        assert one_word or cue.end - cue.start <= limits.max_s + 1e-9
         assert all(len(line) <= limits.line_characters or " " not in line.removesuffix(" —") for line in cue.lines)
 
 
@@ -104,5 +106,39 @@ def test_timeline_shares_missing_times_out_by_length() -> None:
     assert ends.tolist() == [2.0, 6.0, 8.0]
 
 
-def test_cue_is_plain_data() -> None:
-    assert Cue(0, 1, 0.0, 1.0, ("a b",)) == Cue(0, 1, 0.0, 1.0, ("a b",))
+def test_timeline_begins_at_zero_and_goes_on_behind_the_last_known_time() -> None:
+    words = [Word("aa"), Word("bb", 2.0, 3.0), Word("c" * 15)]
+    starts, ends = timeline(words, np.array([2, 2, 15]))
+    assert 0.0 < ends[0] <= 2.0
+    assert (starts[2], ends[2]) == (3.0, 4.0)
+
+
+def test_cues_of_overlapping_speakers_keep_their_own_times() -> None:
+    said = [("well", 0.0, 0.5, "A"), ("think", 0.8, 5.0, "A"), ("yes", 1.0, 1.4, "B"), ("so", 5.2, 5.5, "A")]
+    words = tuple(Word(text, start, end, speaker=speaker) for text, start, end, speaker in said)
+    shown = [(cue.start, cue.end, cue.speaker) for cue in cues(Transcript(words))]
+    assert [(start, speaker) for start, _, speaker in shown] == [(0.0, "A"), (1.0, "B"), (5.2, "A")]
+    assert shown[0][1] == 5.0
+    assert shown[1][1] == pytest.approx(1.833)
+
+
+def test_cues_as_read_keep_their_very_times_even_where_they_overlap() -> None:
+    words = (Word("Hi", 1.0, 1.2), Word("Yes", 1.1), Word("it"), Word("is", None, 3.0), Word("Stop", 20.0, 20.1))
+    kept = list(cues(Transcript(words), recut=False))
+    assert [(cue.start, cue.end) for cue in kept] == [(1.0, 1.2), (1.1, 3.0), (20.0, 20.1)]
+
+
+def test_cues_of_subtitles_that_were_cut_well_stay_as_they_are() -> None:
+    first = list(cues(parsed(timed(TALK))))
+    words = list(parsed(timed(TALK)).words)
+    for cue in first:
+        for place in range(cue.first, cue.last + 1):
+            words[place] = replace(
+                words[place],
+                start=cue.start if place == cue.first else None,
+                end=cue.end if place == cue.last else None,
+            )
+    again = list(cues(Transcript(tuple(words))))
+    assert [(cue.first, cue.last, cue.start, cue.end) for cue in again] == [
+        (cue.first, cue.last, cue.start, cue.end) for cue in first
+    ]

@@ -20,7 +20,7 @@ class Bar:
         self._inputs = inputs
         self._done = 0
         self._started = time.monotonic()
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
         self._shown: Any = None
 
     def __enter__(self) -> Self:

@@ -6,8 +6,11 @@ written, 2 the call is wrong. An error is one line; `--debug` shows where it cam
 
 from __future__ import annotations
 
+import codecs
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,9 +21,10 @@ from interpunct.bar import Bar
 from interpunct.cues import CueLimits
 from interpunct.decode import DecodeOptions
 from interpunct.engines import ENGINES, run
-from interpunct.errors import InterpunctError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.formats import WriteOptions
 from interpunct.jobs import JobOptions, Outcome, plan
+from interpunct.models import Description
 from interpunct.restore import find_model
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -159,6 +163,9 @@ def _run(
     recut: bool = True,
 ) -> None:
     limits = CueLimits(io["cue_line"], io["cue_lines"], io["cue_min"], io["cue_max"], io["cue_speed"])
+    if threads is None and jobs > 1:
+        threads = max(1, (os.cpu_count() or 1) // jobs)  # else every worker takes all cores from the others
+    _check_encoding(io["encoding"])
     options = JobOptions(
         model=model,
         threads=threads,
@@ -169,8 +176,8 @@ def _run(
         write=WriteOptions(lines=io["lines"], cues=limits, recut=recut),
     )
     if model is not None:
-        find_model(model)  # a wrong name is a wrong call, not a failed input
-    work = plan(inputs, io["output"], io["to"])
+        Description.load(find_model(model))  # a wrong model is a wrong call, not a failed input
+    work = plan(inputs, io["output"], options)
     failed = False
     with Bar(len(work)) as bar:
         for outcome in run(engine, work, options, jobs=jobs, progress=bar.words):
@@ -180,6 +187,14 @@ def _run(
         context.exit(1)
 
 
+def _check_encoding(encoding: str | None) -> None:
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise InputError(f"unknown encoding {encoding!r}; use one that Python knows") from None
+
+
 def _report(context: click.Context, outcome: Outcome) -> bool:
     if outcome.error is not None:
         _complain(str(outcome.error))
@@ -187,6 +202,9 @@ def _report(context: click.Context, outcome: Outcome) -> bool:
             click.echo(outcome.trace, err=True)
         return True
     if outcome.data is not None:
+        if sys.stdout is None:
+            _complain("standard output is closed; use -o")
+            return True
         sys.stdout.buffer.write(outcome.data)
         sys.stdout.buffer.flush()
     return False
@@ -217,6 +235,83 @@ def export(model: str, output: str, int8: bool) -> None:
 
     description = run_export(model, output, int8=int8)
     click.echo(f"{description.title} written to {output}")
+
+
+@cli.command()
+@click.option("--reference", "references", multiple=True, required=True, metavar="FILE", help="One or several.")
+@click.option("--hypothesis", required=True, metavar="FILE", help="What is scored: a file or a folder.")
+@click.option("--baseline", metavar="FILE", help="Another system's hypothesis, to compare with.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="A metric; see `interpunct metrics`.")
+@click.option("--classes", type=click.Choice(["4", "3", "2"]), default="4", show_default=True, help="Classes of marks.")
+@click.option("--window", type=int, default=3, show_default=True, metavar="WORDS", help="WiSeBE: the window limit.")
+@click.option("--merge-mixed", is_flag=True, help="Case: count mixed as sentence case, as the papers do.")
+@click.option("--align", is_flag=True, help="Align recognised words; marks beside mistaken ones do not count.")
+@click.option(
+    "--segments",
+    type=click.Choice(["auto", "lines", "marks"]),
+    default="auto",
+    show_default=True,
+    help="Plain text: whether line ends or marks are the sentence boundaries.",
+)
+@click.option("--units", metavar="FILE.xml", help="Draw the bootstrap by the talks of an IWSLT XML file.")
+@click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap draws.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; the same as --view json.")
+@click.option("--view", type=click.Choice(["table", "json", "csv", "markdown", "latex"]), default="table")
+@click.option("--plot", metavar="FILE.png", help="Draw bars, confusion matrix, curves and windows.")
+@click.option("--page", metavar="FILE.html", help="Write the errors in their text as a page.")
+def evaluate(
+    references: tuple[str, ...],
+    hypothesis: str,
+    baseline: str | None,
+    metrics: tuple[str, ...],
+    classes: str,
+    window: int,
+    merge_mixed: bool,
+    align: bool,
+    segments: Any,
+    units: str | None,
+    draws: int,
+    as_json: bool,
+    view: str,
+    plot: str | None,
+    page: str | None,
+) -> None:  # fmt: skip
+    """Score a hypothesis against one reference or several."""
+    from interpunct.metrics import MetricOptions, report
+    from interpunct.metrics.evaluate import evaluate as run_evaluation
+
+    found = run_evaluation(
+        references[0] if len(references) == 1 else references,
+        hypothesis,
+        metrics=metrics or None,
+        align=align,
+        baseline=baseline,
+        options=MetricOptions(classes=int(classes), merge_mixed=merge_mixed, window=window),
+        segments=segments,
+        talks=units,
+        draws=draws,
+    )
+    if plot is not None:
+        from interpunct.metrics.plot import draw
+
+        draw(found, plot)
+    if page is not None:
+        from interpunct.metrics.page import write_page
+
+        formats.replace_file(Path(page), [write_page(found).encode()])
+    if as_json or view != "table":
+        click.echo(report.VIEWS["json" if as_json else view](found).rstrip("\n"))
+    else:
+        _print(report.table(found))
+
+
+@cli.command("metrics")
+def metrics_command() -> None:
+    """List the metrics."""
+    from interpunct import metrics
+
+    rows = [(name, metrics.named(name).summary) for name in metrics.METRICS]
+    _table(("metric", "what"), [*rows, (metrics.WISEBE, "sentence boundaries against several references")])
 
 
 @cli.command("models")
@@ -271,19 +366,31 @@ def corpora_command() -> None:
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(*header, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*map(escape, row))
+    _print(table)
+
+
+def _print(renderable: Any) -> None:
+    from rich.console import Console
+
     # A table in a pipe is for other programs: it is never folded.
-    Console(width=None if sys.stdout.isatty() else 400).print(table)
+    Console(width=None if sys.stdout.isatty() else 400).print(renderable)
 
 
 def _complain(message: str) -> None:
-    click.echo(f"interpunct: error: {' '.join(message.split())}", err=True)
+    if sys.stderr is not None:
+        click.echo(f"interpunct: error: {' '.join(message.split())}", err=True)
+
+
+def _forget_stdout() -> None:
+    """Keep Python from flushing, at its end, what nobody can take any more."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -294,6 +401,9 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(arguments, prog_name="interpunct", standalone_mode=False)
     except click.exceptions.Abort:
         code = 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        code = 2
     except click.ClickException as error:
         usage = f" (see: {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
         _complain(error.format_message() + usage)
@@ -304,9 +414,12 @@ def main(arguments: list[str] | None = None) -> None:
         _complain(str(error))
         code = 2
     except BrokenPipeError:
-        # The reader went away, e.g. `| head`: nothing is left to say, and Python must not try to flush.
-        sys.stderr.close()
+        code = 1  # the reader went away, e.g. `| head`: nothing is left to say
+        _forget_stdout()
+    except OSError as error:
+        _complain(f"cannot go on: {error.strerror or error}; check the disk and the output")
         code = 1
+        _forget_stdout()
     except KeyboardInterrupt:
         code = 130
     sys.exit(code if isinstance(code, int) else 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import tomllib
 import types
 import typing
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 from interpunct.errors import ConfigError, nearest
 
 T = TypeVar("T")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def load(kind: type[T], path: str | Path, overrides: Iterable[str] = ()) -> T:
@@ -81,12 +83,14 @@ def _build(kind: Any, data: Any, where: str, problems: list[str]) -> Any:
     if origin in (typing.Union, types.UnionType):
         if data is None and type(None) in arguments:
             return None
-        return _build(next(a for a in arguments if a is not type(None)), data, where, problems)
+        (inner,) = (argument for argument in arguments if argument is not type(None))  # X | None and no other union
+        return _build(inner, data, where, problems)
     if origin is tuple:
         if not isinstance(data, list | tuple):
             problems.append(f"{where} is {data!r}; it must be a list")
             return ()
-        return tuple(_build(arguments[0], item, f"{where}[{i}]", problems) for i, item in enumerate(data))
+        item_kind, _ = arguments  # tuple[X, ...] and no other
+        return tuple(_build(item_kind, item, f"{where}[{i}]", problems) for i, item in enumerate(data))
     if origin is typing.Literal:
         if data not in arguments:
             problems.append(f"{where} is {data!r}; it must be one of {', '.join(map(repr, arguments))}")
@@ -132,18 +136,21 @@ def _article(name: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Write a dataclass of dataclasses as TOML: the effective configuration, stored beside the weights."""
-    scalars: list[str] = []
+    """Write a dataclass of values, tables and dataclasses as TOML: what `load` reads back the same."""
+    return _dump({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, "")
+
+
+def _dump(items: Mapping[str, Any], prefix: str) -> str:
+    values: list[str] = []
     tables: list[str] = []
-    for field in dataclasses.fields(value):
-        item = getattr(value, field.name)
+    for name, item in items.items():
+        key = name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
         if dataclasses.is_dataclass(item):
-            tables.append(f"\n[{field.name}]\n{dump(item)}")
-        elif isinstance(item, Mapping):
-            rows = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in item.items())
-            tables.append(f"\n[{field.name}]\n{rows}")
+            item = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+        if isinstance(item, Mapping):
+            tables.append(f"\n[{prefix}{key}]\n{_dump(item, f'{prefix}{key}.')}")
         elif item is not None:
             # JSON's strings, numbers, booleans and arrays of them are TOML's, too.
             item = list(item) if isinstance(item, tuple) else item
-            scalars.append(f"{field.name} = {json.dumps(item, ensure_ascii=False)}\n")
-    return "".join(scalars + tables)
+            values.append(f"{key} = {json.dumps(item, ensure_ascii=False)}\n")
+    return "".join(values + tables)

@@ -4,18 +4,20 @@ In: a transcript with at least some times. Out: cues that end at sentence ends, 
 where it hurts least, and never inside a name, after an abbreviation or between speakers where that can be
 helped. The limits' defaults are the commonest published ones for English: 42 characters a line, 2 lines,
 5/6 to 7 seconds, 20 characters a second. A cue's times come from its words and grow only into silence;
-words' times are never touched. A missing one is placed between its neighbours by length, for the cut alone.
+cues overlap only where speakers do. Words' times are never touched; a missing one is placed between its
+neighbours by length, for the cut alone, and a cut there costs more.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from interpunct.errors import InputError
 from interpunct.labels import SENTENCE_MARKS, ends_with_own_period, surface
@@ -23,6 +25,7 @@ from interpunct.transcript import Transcript, Word
 
 _LONG_PAUSE_S = 2.0  # nobody reads on over such a silence: a cue always ends there
 _CLAUSE_PAUSE_S = 0.3
+_CHARACTERS_SPOKEN_PER_S = 15.0
 _OPENS_A_CLAUSE = frozenset(
     "and but or so because that which who when where while if then although though since as than".split()
 )
@@ -30,6 +33,10 @@ _LEANS_ON_THE_NEXT = frozenset(
     "a an the my your his her its our their this these those of to in on at by for from with into no not "
     "very is are was were be been i we you he she they it who mr mrs ms dr and or but".split()
 )
+
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def cues(transcript: Transcript, limits: CueLimits | None = None, *, recut: bool
     limits = limits or CueLimits()
     layout = _Layout(words, limits)
     groups = None if recut else cues_as_read(words)
-    yield from layout.timed(layout.cut() if groups is None else groups)
+    yield from layout.timed(layout.cut()) if groups is None else layout.as_read(groups)
 
 
 def cues_as_read(words: Sequence[Word]) -> list[tuple[int, int]] | None:
@@ -110,34 +117,52 @@ class _Layout:
     def __init__(self, words: Sequence[Word], limits: CueLimits) -> None:
         self.words = words
         self.limits = limits
-        self.forms = [surface(word) for word in words]
+        self.forms = [" ".join(surface(word).split()) for word in words]
         lengths = np.array([len(form) + 1 for form in self.forms], dtype=np.int64)
         self.offsets: list[int] = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         starts, ends = timeline(words, lengths)
         self.starts: list[float] = starts.tolist()
         self.ends: list[float] = ends.tolist()
+        self.guessed = any(word.start is None or word.end is None for word in words)
+        self.break_costs = [self._break_cost(index) for index in range(1, len(words))] + [0.0]
+        """What it costs to end a line after each word."""
         self.cut_costs = [self._cut_cost(index) for index in range(1, len(words))] + [0.0]
+        """What it costs to end a cue after each word: more where its time would be a guess."""
+        closes = [word.mark in SENTENCE_MARKS for word in words]
+        pauses = [self._pause_s(index) >= _CLAUSE_PAUSE_S for index in range(1, len(words))] + [True]
+        both = [close and pause for close, pause in zip(closes, pauses, strict=True)]
+        self.closed: list[int] = [0, *accumulate(map(int, closes))]
+        """How many sentences end in the words before each place."""
+        self.paused: list[int] = [0, *accumulate(map(int, both))]
+        """How many of them with a pause behind."""
+
+    def _pause_s(self, index: int) -> float:
+        return self.starts[index] - self.ends[index - 1]
+
+    def _is_timed_cut(self, index: int) -> bool:
+        return self.words[index - 1].end is not None and self.words[index].start is not None
 
     def _cut_cost(self, index: int) -> float:
-        """Return what it costs to cut before word `index`: 0 at a sentence end, more the more it hurts."""
+        guess = 1.5 if self.guessed and not self._is_timed_cut(index) else 0.0
+        return self.break_costs[index - 1] + guess
+
+    def _break_cost(self, index: int) -> float:
+        """Return what it costs to break before word `index`: 0 at a sentence end, more the more it hurts."""
         before, after = self.words[index - 1], self.words[index]
-        if before.speaker != after.speaker:
-            return 0.0
-        pause_s = self.starts[index] - self.ends[index - 1]
-        if before.mark in SENTENCE_MARKS:
+        if before.speaker != after.speaker or before.mark in SENTENCE_MARKS:
             return 0.0
         if before.mark:
             return 1.0
-        cost = 4.0
         if ends_with_own_period(before.text):  # "Dr." and "U.S." without a mark of their own
-            return cost + 8.0
+            return 12.0
+        cost = 4.0
         if before.case not in ("lower", None) and after.case not in ("lower", None):  # inside a name
             cost += 6.0
         if before.text.lower() in _LEANS_ON_THE_NEXT:
             cost += 3.0
         elif after.text.lower() in _OPENS_A_CLAUSE:
             cost -= 1.5
-        if pause_s >= _CLAUSE_PAUSE_S:
+        if self._pause_s(index) >= _CLAUSE_PAUSE_S:
             cost -= 1.5
         return cost
 
@@ -174,12 +199,12 @@ class _Layout:
 
     def _may_share(self, first: int, stop: int) -> bool:
         """Say whether word `first` may join the words up to `stop` in one cue."""
-        return (
-            self.words[first].speaker == self.words[first + 1].speaker
-            and self.starts[first + 1] - self.ends[first] < _LONG_PAUSE_S
-            and self.ends[stop - 1] - self.starts[first] <= self.limits.max_s
-            and self._fits(first, stop)
-        )
+        after = first + 1
+        if self.words[first].speaker != self.words[after].speaker or self._pause_s(after) >= _LONG_PAUSE_S:
+            return False
+        if self.guessed and self.words[first].mark in SENTENCE_MARKS and self._is_timed_cut(after):
+            return False  # the subtitles that were read ended a cue here, and rightly
+        return self.ends[stop - 1] - self.starts[first] <= self.limits.max_s and self._fits(first, stop)
 
     def _cue_cost(self, first: int, stop: int) -> float:
         width = self._width(first, stop)
@@ -191,13 +216,11 @@ class _Layout:
         needed_s = width / self.limits.characters_per_s
         if room_s < needed_s:
             cost += min(3.0, 2.0 * (needed_s / max(room_s, 1e-3) - 1.0))
-        if width < 15 and self.cut_costs[stop - 1] > 0:  # a stub of a sentence
+        if width < 15 and self.break_costs[stop - 1] > 0:  # a stub of a sentence
             cost += 2.0
-        for index in range(first, stop - 1):
-            if self.words[index].mark in SENTENCE_MARKS:  # two short sentences may share a cue, long ones not
-                cost += 0.6 + width / self.limits.line_characters
-                if self.starts[index + 1] - self.ends[index] >= _CLAUSE_PAUSE_S:
-                    cost += 0.5
+        # Two short sentences may share a cue, long ones not.
+        cost += (self.closed[stop - 1] - self.closed[first]) * (0.6 + width / self.limits.line_characters)
+        cost += (self.paused[stop - 1] - self.paused[first]) * 0.5
         if width > self.limits.line_characters:
             cost += 0.5 * self._first_break_cost(first, stop)
         return cost
@@ -205,27 +228,39 @@ class _Layout:
     def _first_break_cost(self, first: int, stop: int) -> float:
         """Return the least cost of ending the cue's first line somewhere that leaves room for the rest."""
         rest = (self.limits.lines - 1) * (self.limits.line_characters + 1)
-        cheapest = math.inf
-        for index in range(first + 1, stop):
-            if self._width(first, index) > self.limits.line_characters:
-                break
-            if self._width(index, stop) < rest:
-                cheapest = min(cheapest, self.cut_costs[index - 1])
-        return 0.0 if cheapest == math.inf else cheapest
+        earliest = bisect_left(self.offsets, self.offsets[stop] - rest, first + 1, stop)
+        widest = self.offsets[first] + self.limits.line_characters + 1
+        latest = bisect_right(self.offsets, widest, first + 1, stop) - 1
+        return min(self.break_costs[earliest - 1 : latest], default=0.0)
 
-    def timed(self, ranges: Sequence[tuple[int, int]]) -> Iterator[Cue]:
+    def timed(self, ranges: Sequence[tuple[int, int]]) -> list[Cue]:
         """Give each range its times and lines; ends grow into silence until the text can be read."""
-        for (first, stop), following in pairwise([*ranges, None]):  # type: ignore[misc]
-            start, end = self.starts[first], self.ends[stop - 1]
-            until = self.starts[following[0]] if following is not None else math.inf
-            wanted = start + max(self.limits.min_s, self._width(first, stop) / self.limits.characters_per_s)
-            end = min(max(end, min(wanted, start + self.limits.max_s)), until)
-            yield Cue(first, stop - 1, start, max(start, end), self._lines(first, stop), self.words[first].speaker)
+        shown = []
+        for place, (first, stop) in enumerate(ranges):
+            start = min(self.starts[first:stop])
+            end = max(self.ends[first:stop])
+            following = ranges[place + 1][0] if place + 1 < len(ranges) else None
+            until = math.inf if following is None else self.starts[following]
+            if until < start:  # somebody else was speaking all the while
+                until = math.inf
+            wanted = max(self.limits.min_s, self._width(first, stop) / self.limits.characters_per_s)
+            end = max(end, min(start + min(wanted, self.limits.max_s), until))
+            if following is not None and self.words[following].speaker == self.words[first].speaker:
+                end = max(start, min(end, until))
+            shown.append(self._cue(first, stop, start, end))
+        return sorted(shown, key=lambda cue: cue.start)
+
+    def as_read(self, ranges: Sequence[tuple[int, int]]) -> list[Cue]:
+        """Give each range the very times it was read with."""
+        return [self._cue(first, stop, self.starts[first], self.ends[stop - 1]) for first, stop in ranges]
+
+    def _cue(self, first: int, stop: int, start: float, end: float) -> Cue:
+        return Cue(first, stop - 1, start, end, self._lines(first, stop), self.words[first].speaker)
 
     def _lines(self, first: int, stop: int) -> tuple[str, ...]:
         """Break words into as few lines as they fit, at the cheapest places, evenly where it does not matter."""
         if self._width(first, stop) <= self.limits.line_characters:
-            return (" ".join(form for form in self.forms[first:stop] if form),)
+            return (" ".join(filter(None, self.forms[first:stop])),)
         best: dict[int, tuple[int, float, int]] = {first: (0, 0.0, first)}
         for end in range(first + 1, stop + 1):
             choices = []
@@ -234,33 +269,38 @@ class _Layout:
                 if width > self.limits.line_characters and begin < end - 1:
                     break
                 lines, cost, _ = best[begin]
-                cut = self.cut_costs[end - 1] if end < stop else 0.0
+                cut = self.break_costs[end - 1] if end < stop else 0.0
                 unused = (self.limits.line_characters - width) / self.limits.line_characters
                 choices.append((lines + 1, cost + cut + 4.0 * unused**2, begin))
             best[end] = min(choices)
-        lines_: list[str] = []
+        broken: list[str] = []
         while stop > first:
             begin = best[stop][2]
-            lines_.append(" ".join(form for form in self.forms[begin:stop] if form))
+            broken.append(" ".join(filter(None, self.forms[begin:stop])))
             stop = begin
-        return tuple(lines_[::-1])
+        return tuple(broken[::-1])
 
 
-def timeline(words: Sequence[Word], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a start and an end for each word, never running backwards.
+def timeline(words: Sequence[Word], lengths: Ints) -> tuple[Floats, Floats]:
+    """Return a start and an end for each word.
 
-    Known times stand; a missing one lies between its known neighbours, shared out by the words' lengths.
+    Known times stand. A missing one lies between its known neighbours, shared out by the words' lengths; the
+    recording begins at 0, and behind the last known time words follow at an ordinary pace.
     """
     known = np.array([np.nan if time is None else time for word in words for time in (word.start, word.end)])
-    places = np.flatnonzero(~np.isnan(known))
-    if not len(places):
+    anchors = np.flatnonzero(~np.isnan(known))
+    if not len(anchors):
         raise InputError("no word has a time, and subtitles need some; use a timed input, or --to plain")
     # A word's start and end are its length apart, an end and the next start are not.
     weights = np.zeros(len(known))
     weights[1::2] = lengths
-    positions = np.cumsum(weights)
-    times = known.copy()
-    missing = np.flatnonzero(np.isnan(known))
-    times[missing] = np.interp(positions[missing], positions[places], known[places])
-    times = np.maximum.accumulate(times)
-    return times[0::2], times[1::2]
+    places = np.cumsum(weights)
+    anchor_places, anchor_times = places[anchors], known[anchors]
+    if anchors[0] > 0:
+        anchor_places, anchor_times = np.append(-1.0, anchor_places), np.append(0.0, anchor_times)
+    behind = places[-1] - places[anchors[-1]]
+    if behind:
+        anchor_places = np.append(anchor_places, places[-1])
+        anchor_times = np.append(anchor_times, known[anchors[-1]] + behind / _CHARACTERS_SPOKEN_PER_S)
+    times = np.where(np.isnan(known), np.interp(places, anchor_places, anchor_times), known)
+    return times[0::2], np.maximum(times[0::2], times[1::2])

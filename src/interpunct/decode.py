@@ -5,23 +5,35 @@ confidences filled. A mark's confidence is the probability of the label chosen. 
 it is written exactly where it is the likeliest mark and its probability reaches the threshold; without one,
 where it is likelier than none. The end of a document or of a speaker's turn closes a sentence.
 
-What the model cannot know stays as it is: words in another script, and tokens without letters or digits.
+What the model cannot know stays as it is: words in another script, and tokens without letters or digits
+(but a mark given as a word of its own is decided anew with the others, and its word left empty).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from interpunct.errors import InputError
-from interpunct.labels import MARKS, SENTENCE_MARKS, case_of, recase
+from interpunct.labels import (
+    MARKS,
+    SENTENCE_MARKS,
+    bare,
+    case_of,
+    ends_with_own_period,
+    is_literal,
+    recase,
+    standalone_mark,
+)
 from interpunct.models.scores import Array, Scores
 from interpunct.transcript import Word
 
 Existing = Literal["redo", "keep", "fill"]
+Choice = tuple[int, float]
+"""A label's index and its probability."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class Decoder:
         self._options = options or DecodeOptions()
         self._lexicon = lexicon or {}
         keep, fill = self._options.existing == "keep", self._options.existing == "fill"
-        has_marks = self._options.existing != "redo" and any(word.mark for word in words)
+        has_marks = self._options.existing != "redo" and any(map(_is_marked, words))
         has_case = self._options.existing != "redo" and case_is_known(words)
         self._write_marks = self._options.marks and "mark" in labels and not (keep and has_marks)
         self._write_case = self._options.case and "case" in labels and not (keep and has_case)
@@ -84,27 +96,47 @@ class Decoder:
         cases = _choices(scores.tasks["case"]) if self._write_case else None
         for row in range(len(scores)):
             index = self._next
-            word = self._words[index]
-            if is_readable(word.text):
-                text, mark, case = word.text, word.mark, word.case
-                mark_confidence, case_confidence = word.mark_confidence, word.case_confidence
-                if marks is not None and not (self._fill_marks and mark):
-                    mark, mark_confidence = self._mark(index, scores.tasks["mark"][row], *marks[row])
-                if cases is not None and not (self._fill_case and case not in ("lower", None)):
-                    text, case = self._text_and_case(text, cases[row][0])
-                    case_confidence = _rounded(cases[row][1])
-                word = Word(
-                    text, word.start, word.end, word.confidence, word.speaker, word.token, mark, case,
-                    mark_confidence, case_confidence,
-                )  # fmt: skip
-            self._opens = word.mark in SENTENCE_MARKS or self._ends_turn(index)
             self._next += 1
+            word = self._words[index]
+            ends_turn = self._ends_turn(index)
+            if is_readable(word.text):
+                word = self._decided(
+                    word,
+                    marks[row] if marks is not None else None,
+                    cases[row] if cases is not None else None,
+                    scores.tasks["mark"][row] if marks is not None and ends_turn else None,
+                )
+            elif marks is not None and not self._fill_marks and standalone_mark(word.text) is not None:
+                word = replace(word, text="", raw=word.token, mark="", case="lower")  # its mark is decided anew
+            if ends_turn or any(map(str.isalnum, word.text)):
+                self._opens = ends_turn or word.mark in SENTENCE_MARKS
             yield word
 
     def _ends_turn(self, index: int) -> bool:
-        return index + 1 == len(self._words) or self._words[index + 1].speaker != self._words[index].speaker
+        """Say whether a document or a speaker's turn ends with this word, or with symbols right behind it."""
+        speaker = self._words[index].speaker
+        for following in range(index + 1, len(self._words)):
+            if self._words[following].speaker != speaker:
+                return True
+            if any(map(str.isalnum, self._words[following].text)):
+                return False
+        return True
 
-    def _mark_choices(self, logs: Array) -> list[tuple[int, float]]:
+    def _decided(self, word: Word, mark: Choice | None, case: Choice | None, closing: Array | None) -> Word:
+        """Return the word with what was decided; `closing` are the mark's scores where a turn ends."""
+        text, new_mark, new_case = word.text, word.mark, word.case
+        mark_confidence, case_confidence = word.mark_confidence, word.case_confidence
+        if mark is not None and not (self._fill_marks and (word.mark or ends_with_own_period(word.text))):
+            new_mark, mark_confidence = self._mark(mark, closing)
+        if case is not None and not (self._fill_case and word.case not in ("lower", None)) and not is_literal(text):
+            text, new_case = self._text_and_case(text, case[0])
+            case_confidence = _rounded(case[1])
+        return Word(
+            text, word.start, word.end, word.confidence, word.speaker, word.token, new_mark, new_case,
+            mark_confidence, case_confidence,
+        )  # fmt: skip
+
+    def _mark_choices(self, logs: Array) -> list[Choice]:
         if not self._options.thresholds:
             return _choices(logs)
         chances = np.exp(logs)
@@ -119,11 +151,12 @@ class Decoder:
             chosen.append((label, float(chances[row, label])))
         return chosen
 
-    def _mark(self, index: int, logs: Array, label: int, chance: float) -> tuple[str, float]:
+    def _mark(self, choice: Choice, closing: Array | None) -> tuple[str, float]:
+        label, chance = choice
         mark = self._marks[label]
-        if self._options.close and self._closing and mark not in SENTENCE_MARKS and self._ends_turn(index):
-            label = max(self._closing, key=lambda choice: float(logs[choice]))
-            mark, chance = self._marks[label], float(np.exp(logs[label]))
+        if closing is not None and self._options.close and self._closing and mark not in SENTENCE_MARKS:
+            label = max(self._closing, key=lambda candidate: float(closing[candidate]))
+            mark, chance = self._marks[label], float(np.exp(closing[label]))
         return mark, _rounded(chance)
 
     def _text_and_case(self, text: str, label: int) -> tuple[str, str]:
@@ -133,6 +166,8 @@ class Decoder:
             recased = recase(text, self._cases[label], self._lexicon)
             if self._opens and not any(map(str.isupper, recased)):
                 recased = recase(recased, "sentence")
+            if len(bare(text)) == 1 and ends_with_own_period(text):
+                recased = recase(text, "upper")  # the initial of a name
             # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
             found = self._forms[key] = recased, case_of(recased)
         return found
@@ -146,10 +181,15 @@ def _rounded(chance: float) -> float:
     return _CHANCES[min(10_000, round(chance * 10_000))]
 
 
-def _choices(logs: Array) -> list[tuple[int, float]]:
+def _choices(logs: Array) -> list[Choice]:
     best = logs.argmax(axis=1)
     chances = np.exp(logs[np.arange(len(logs)), best])
     return list(zip(best.tolist(), chances.tolist(), strict=True))
+
+
+def _is_marked(word: Word) -> bool:
+    """Say whether a word has a mark that is not just the period of an abbreviation."""
+    return bool(word.mark) and not (word.mark == "." and ends_with_own_period(word.text))
 
 
 def case_is_known(words: Sequence[Word]) -> bool:

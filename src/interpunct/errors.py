@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class InterpunctError(Exception):
@@ -32,6 +33,9 @@ class InputError(InterpunctError, ValueError):
         self.what = what
         self.path = path
         self.line = line
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _input_error, (self.what, self.path, self.line)
 
     def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
         """Return this error with the place filled in where it was not yet known."""
@@ -55,7 +59,7 @@ class UnknownNameError(InterpunctError, KeyError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        super().__init__(name)
+        super().__init__(kind, name, self.known)  # all of them, so that another process can send it here
 
     def __str__(self) -> str:
         near = nearest(self.name, self.known)
@@ -67,19 +71,30 @@ class MissingExtraError(InterpunctError, ImportError):
     """A library that an extra brings is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the extra [{extra}]; run: pip install 'interpunct[{extra}]'")
+        super().__init__(feature, extra)
+        self.feature, self.extra = feature, extra
+
+    def __str__(self) -> str:
+        return f"{self.feature} needs the extra [{self.extra}]; run: pip install 'interpunct[{self.extra}]'"
 
 
 class ConfigError(InterpunctError, ValueError):
     """A configuration with mistakes: all of them, not only the first."""
 
-    def __init__(self, problems: Iterable[str], *, path: str | None = None) -> None:
-        self.problems = list(problems)
-        super().__init__(f"{path}: " * bool(path) + "; ".join(self.problems))
+    def __init__(self, problems: Iterable[str], path: str | None = None) -> None:
+        self.problems, self.path = list(problems), path
+        super().__init__(self.problems, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: " * bool(self.path) + "; ".join(self.problems)
 
 
 class ModelError(InterpunctError):
     """A model folder that is missing something or does not fit this version."""
+
+
+def _input_error(what: str, path: str | None, line: int | None) -> InputError:
+    return InputError(what, path=path, line=line)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

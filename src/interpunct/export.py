@@ -27,6 +27,8 @@ _OPSET = 17
 def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Description:
     """Export a trained model; everything the restorer needs lies in `target` afterwards."""
     folder, target = Path(folder), Path(target)
+    if folder.resolve() == target.resolve():
+        raise ModelError(f"{folder}: a model cannot be exported onto itself; give another folder")
     description = Description.load(folder)
     if description.type != "bigru":
         raise ModelError(f"{folder}: models of type {description.type!r} cannot be exported; bigru can")
@@ -44,7 +46,7 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
     exported = replace(description, type="onnx")
     exported.save(target)
     for name in (PIECES, LEXICON, "CARD.md", "config.toml", "log.jsonl"):
-        if (folder / name).exists() and folder.resolve() != target.resolve():
+        if (folder / name).exists():
             shutil.copyfile(folder / name, target / name)
     return exported
 

@@ -58,23 +58,30 @@ class Outcome:
 def expand(inputs: Iterable[str]) -> list[str]:
     """Turn files, folders and globs into files; nothing at all is standard input.
 
-    A folder gives the files in it, hidden ones left out, in the order of their names.
+    A folder gives the files in it, those in its own folders and hidden ones left out, in the order of their names.
     """
     paths: list[str] = []
     for given in inputs:
-        path = Path(given)
-        if given == "-" or path.is_file():
+        if not given:
+            raise InputError("an input has no name; is a variable empty?")
+        if given == "-" or os.path.isfile(given):  # noqa: PTH113 - Path raises for names too long
             paths.append(given)
-        elif path.is_dir():
-            inside = sorted(str(file) for file in path.iterdir() if file.is_file() and file.name[0] != ".")
-            if not inside:
-                raise InputError("the folder holds no files; give another", path=given)
-            paths.extend(inside)
-        elif found := sorted(filter(os.path.isfile, glob.glob(given, recursive=True))):  # noqa: PTH207
-            paths.extend(found)
+        elif os.path.isdir(given):  # noqa: PTH112
+            paths.extend(_files_in(Path(given)))
         else:
-            paths.append(given)  # reading it will say what is wrong, and the others go on
+            found = sorted(filter(os.path.isfile, glob.glob(given, recursive=True)))  # noqa: PTH207
+            paths.extend(found or [given])  # reading it will say what is wrong, and the others go on
     return paths or ["-"]
+
+
+def _files_in(folder: Path) -> list[str]:
+    try:
+        inside = sorted(str(file) for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}; check it", path=str(folder)) from None
+    if not inside:
+        raise InputError("the folder holds no files; give another", path=str(folder))
+    return inside
 
 
 def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> Outcome:
@@ -83,6 +90,9 @@ def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> 
         return Outcome(job, _run(job, options, progress))
     except InterpunctError as error:
         return Outcome(job, error=error, trace=traceback.format_exc())
+    except OSError as error:
+        what = f"cannot be read or written: {error.strerror or error}; check it"
+        return Outcome(job, error=InputError(what, path=job.path), trace=traceback.format_exc())
     except RecursionError:
         return Outcome(job, error=InputError("nested too deeply; give a flatter file", path=job.path))
     except MemoryError:
@@ -91,12 +101,7 @@ def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> 
 
 def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | None:
     source = Source.open(job.path, encoding=options.encoding)
-    if options.from_:
-        reader = formats.named(options.from_)
-    elif job.path == "-":
-        reader = formats.named("plain")
-    else:
-        reader = formats.sniff(source)
+    reader = _reader(job, options, source)
     writer = _writer(job, options, reader)
     transcripts: Iterable[Transcript] = formats.read_source(source, reader)
     if options.model is not None:
@@ -125,9 +130,18 @@ def _write_into_folder(job: Job, transcripts: Iterable[Transcript], writer: Form
         everything = chain(first, given)
         formats.replace_file(target, _named(job.path, formats.written(everything, writer, options)))
         return
+    # A folder of its own: no other input's result can have such a name.
+    target.with_suffix("").mkdir(exist_ok=True)
     for number, transcript in enumerate(chain(first, given), start=1):
-        own = target.with_name(f"{target.stem}.{number}{target.suffix}")
+        own = target.with_suffix("") / f"{number}{target.suffix}"
         formats.replace_file(own, _named(job.path, formats.written([transcript], writer, options)))
+
+
+def _reader(job: Job, options: JobOptions, source: Source) -> Format:
+    """Choose by --from, else by the content; standard input is plain text."""
+    if options.from_:
+        return formats.named(options.from_)
+    return formats.named("plain") if job.path == "-" else formats.sniff(source)
 
 
 def _named(path: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -148,25 +162,55 @@ def _writer(job: Job, options: JobOptions, reader: Format) -> Format:
     return reader if reader.write is not None else formats.named("json")
 
 
-def plan(inputs: Sequence[str], output: str | None, to: str | None) -> list[Job]:
-    """Turn a call's inputs and output into jobs; refuse those of which one would replace another's result."""
+def plan(inputs: Sequence[str], output: str | None, options: JobOptions) -> list[Job]:
+    """Turn a call's inputs and output into jobs; refuse a call in which a result would replace another or an input."""
+    if options.to is not None and formats.named(options.to).write is None:
+        raise InputError(f"format {options.to!r} can be read but not written; use --to json")
     paths = expand(inputs)
     if output is None:
         return [Job(path) for path in paths]
-    several = len(paths) > 1 or any(Path(given).is_dir() for given in inputs)
+    if not output:
+        raise InputError("the output has no name; is a variable empty?")
+    several = len(paths) > 1 or any(os.path.isdir(given) for given in inputs)  # noqa: PTH112
     into_folder = output.endswith(("/", os.sep)) or Path(output).is_dir() or several
-    work = [Job(path, output, into_folder) for path in paths]
-    if several and Path(output).is_file():
+    if into_folder and not Path(output).is_dir() and (Path(output).exists() or _is_file_name(output)):
         raise InputError(f"{len(paths)} inputs cannot go into one file; give a folder", path=output)
-    taken: dict[str, str] = {}
-    for job in work if into_folder else []:
-        extension = formats.named(to).extensions[0] if to else Path(job.path).suffix.lower()
-        name = _stem(job) + extension
-        if name in taken:
-            both = f"{taken[name]} and {job.path}"
-            raise InputError(f"{both} would both be written to {name}; use two folders", path=output)
-        taken[name] = job.path
+    if not into_folder and options.to is None and Path(output).suffix and not Path(output).exists():
+        formats.by_extension(output)  # says which extensions there are
+    work = [Job(path, output, into_folder) for path in paths]
+    if into_folder:
+        _refuse_clashes(work, options)
     return work
+
+
+def _is_file_name(output: str) -> bool:
+    suffix = Path(output).suffix.lower()
+    return not output.endswith(("/", os.sep)) and any(
+        suffix in f.extensions for f in map(formats.named, formats.FORMATS)
+    )
+
+
+def _refuse_clashes(work: Sequence[Job], options: JobOptions) -> None:
+    taken: dict[Path, str] = {}
+    inputs = {Path(job.path).resolve() for job in work}
+    for job in work:
+        target = target_of(job, _expected_writer(job, options)).resolve()
+        if target in taken:
+            raise InputError(f"{taken[target]} and {job.path} would both be written to {target}; use two folders")
+        if target in inputs and target != Path(job.path).resolve():
+            raise InputError(f"the result of {job.path} would replace the input {target}; use another folder")
+        taken[target] = job.path
+
+
+def _expected_writer(job: Job, options: JobOptions) -> Format:
+    """Return the format a job will be written in; where it cannot be read, what it would be as plain text."""
+    if options.to:
+        return formats.named(options.to)
+    try:
+        source = Source.open(job.path, encoding=options.encoding)
+        return _writer(job, options, _reader(job, options, source))
+    except InterpunctError:
+        return formats.named("plain")
 
 
 def _stem(job: Job) -> str:

@@ -1,8 +1,9 @@
 """The mark and case inventories, and the way between a token and (text, mark, case).
 
 In: tokens as people and recognisers write them. Out: words with tags, and back. `parse_words` and
-`surface` are inverses on canonical text (what `surface` writes); anything else is kept in `Word.raw`
-and written back from there as long as nobody changes the word's mark.
+`surface` are inverses on canonical text: what `surface` writes, except that a period after "etc" or after a
+capital letter reads as the word's own. Anything else is kept in `Word.raw` and written back from there as
+long as nobody changes the word.
 
 What clings to a word and is no mark (quotes, brackets, an ellipsis, the period of "Dr.") stays in its
 text. The mark stands after the word; paper 000 labels the mark before it, we never do. Spaces between
@@ -13,10 +14,10 @@ from __future__ import annotations
 
 import re
 import sys
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce, wraps
+from typing import TypeVar
 
 from interpunct.transcript import Word
 
@@ -34,7 +35,8 @@ _STRONGEST_FIRST = "?!.;:—,"
 _MARK_CHARACTERS = frozenset(",.?!:;—–")
 _QUOTES = frozenset('"”»')
 _SINGLE_QUOTES = frozenset("'’")
-_CLOSING = _QUOTES | _SINGLE_QUOTES | frozenset(")]}")
+_CLOSING_CHARACTERS = "\"”»'’)]}"
+_CLOSING = frozenset(_CLOSING_CHARACTERS)
 _CLOSERS = _CLOSING | _MARK_CHARACTERS | {"…"}
 _ALONE = _MARK_CHARACTERS | _QUOTES | _SINGLE_QUOTES | {"-", "…"}
 _ELLIPSIS = re.compile(r"\.{2,}|…")
@@ -46,6 +48,7 @@ _TITLES = frozenset(
     "cf viz".split()
 )
 _ABBREVIATIONS = frozenset("etc inc ltd co corp jr sr bros dept est approx fig vol ed eds al ave blvd".split())
+_LONGEST_REMEMBERED = 64
 # After "U.S." or "etc." one of these words, capitalised, says that a new sentence has begun.
 _SENTENCE_OPENERS = frozenset(
     "a about after all also an and are as at because before but by can did do does even every for from "
@@ -54,6 +57,24 @@ _SENTENCE_OPENERS = frozenset(
     "their then there there's these they they're this those to today was we we'll we're we've well were "
     "what what's when where which while who why will with yes yet you you're your".split()
 )
+
+
+T = TypeVar("T")
+
+
+def remembered(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Remember what a function of one token gives, but not for tokens so long that they are no words."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        cached = lru_cache(maxsize=size)(function)
+
+        @wraps(function)
+        def wrapper(token: str) -> T:
+            return cached(token) if len(token) <= _LONGEST_REMEMBERED else function(token)
+
+        return wrapper
+
+    return decorate
 
 
 def to_three(mark: str) -> str:
@@ -90,7 +111,7 @@ def case_of(text: str) -> str:
 
 def _without_plural(text: str) -> str | None:
     """Return "NATO" for "NATO's" and "CEO" for "CEOs"; None where there is no such ending."""
-    core = text.rstrip("".join(_QUOTES) + ")]}…")
+    core = text.rstrip('"”»)]}…')
     if core.endswith(("'s", "’s")):
         return core[:-2]
     return core[:-1] if core.endswith("s") else None
@@ -120,7 +141,7 @@ def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> st
                 return opening + _map_letters(core[: -len(ending)], str.upper) + ending + closing
         return _map_letters(low, str.upper)
     for index, character in enumerate(low):
-        if character.islower():
+        if character.isalnum():  # the first letter, unless a digit comes before it: "4th" opens a sentence so
             return low[:index] + _map_letters(character, str.upper) + low[index + 1 :]
     return low
 
@@ -152,7 +173,17 @@ def trim(text: str) -> tuple[str, str, str]:
     return text[:first], text[first:last], text[last:]
 
 
-@lru_cache(maxsize=1 << 16)
+@remembered(1 << 16)
+def bare(text: str) -> str:
+    """Return a word as it is compared: lower case, without what clings to it, its apostrophe straight.
+
+    >>> bare('"Don’t'), bare("U.S."), bare("wait…")
+    ("don't", 'u.s', 'wait')
+    """
+    return trim(text)[1].lower().replace("’", "'").rstrip(".")
+
+
+@remembered(1 << 16)
 def split_token(token: str) -> tuple[str, str, str]:
     """Split one token into (text, mark, case), by its own looks alone.
 
@@ -160,7 +191,7 @@ def split_token(token: str) -> tuple[str, str, str]:
     (('world"', '.', 'lower'), ('U.S.', ',', 'upper'), ('wait...', '', 'lower'), ('3.5', '', 'lower'))
     """
     stop = len(token)
-    while stop and (token[stop - 1] in _CLOSERS or token[:stop].endswith("--")):
+    while stop and (token[stop - 1] in _CLOSERS or token.endswith("--", 0, stop)):
         stop -= 1 if token[stop - 1] in _CLOSERS else 2  # "wait--" ends in a dash, "mid-" in a hyphen
     core, tail = token[:stop], token[stop:]
     if not tail or not core:
@@ -182,16 +213,36 @@ def _is_abbreviation(core: str) -> bool:
     return low in _TITLES or low in _ABBREVIATIONS or bool(_DOTTED.match(word))
 
 
+def is_literal(text: str) -> bool:
+    """Say whether a word is an address or a tag, whose capitals mean something: it is never recased.
+
+    >>> is_literal("https://a.example/bC"), is_literal("@Anna"), is_literal("Anna")
+    (True, True, False)
+    """
+    return "://" in text or "@" in text or text.startswith(("#", "www."))
+
+
 def ends_with_own_period(text: str) -> bool:
     """Say whether a word brings its own period or ellipsis ("Dr.", "U.S.", "wait…").
 
     >>> ends_with_own_period('U.S."'), ends_with_own_period("us")
     (True, False)
     """
-    return text.rstrip("".join(_CLOSING)).endswith((".", "…"))
+    return text.rstrip(_CLOSING_CHARACTERS).endswith((".", "…"))
 
 
-@lru_cache(maxsize=1 << 16)
+def mark_with_ellipsis(word: Word) -> str | None:
+    """Return a word's mark, or "…" where it has none of its own and its text ends in an ellipsis.
+
+    >>> mark_with_ellipsis(Word("wait…", mark="")), mark_with_ellipsis(Word("wait", mark=","))
+    ('…', ',')
+    """
+    if word.mark == "" and word.text.rstrip(_CLOSING_CHARACTERS).endswith(("…", "..")):
+        return "…"
+    return word.mark
+
+
+@remembered(1 << 16)
 def standalone_mark(token: str) -> str | None:
     """Return the mark that a token without letters stands for, or None where it is a word of its own.
 
@@ -216,36 +267,48 @@ def parse_words(words: Iterable[Word], *, join: bool = True) -> Iterator[Word]:
     [('So', ',', 'sentence'), ('how', '', 'lower'), ('are', '', 'lower'), ('you', '?', 'lower')]
     """
     held: Word | None = None
+    alone: list[str] = []
     for word in words:
-        if join and held is not None and word.speaker in (None, held.speaker):
-            alone = standalone_mark(word.text)
-            if alone is not None:
-                held = _joined(held, word.text, alone)
-                continue
+        same_speaker = held is not None and word.speaker in (None, held.speaker)
+        if join and same_speaker and standalone_mark(word.text) is not None:
+            alone.append(word.text)
+            continue
         text, mark, case = split_token(word.text)
         if held is not None:
-            yield _closed(held, following=text)
+            yield _closed(_joined(held, alone), following=text)
+            alone = []
         held = Word(
             text, word.start, word.end, word.confidence, word.speaker, word.token, mark, case,
             word.mark_confidence, word.case_confidence,
         )  # fmt: skip
     if held is not None:
-        yield _closed(held, following=None)
+        yield _closed(_joined(held, alone), following=None)
 
 
-def _joined(word: Word, token: str, mark: str) -> Word:
-    """Join a mark standing alone to the word before it; a quote or an ellipsis in it goes into the text."""
-    text = word.text if _DASHES.match(token) else split_token(word.text + token.replace("-", "—"))[0]
-    strongest = next((known for known in _STRONGEST_FIRST if known in (word.mark, mark)), "")
-    return replace(word, text=text, mark=strongest, raw=f"{word.token} {token}")
+def stronger(one: str, other: str) -> str:
+    """Return the stronger of two marks: a question mark before a period before a comma before none.
+
+    >>> stronger(",", "?"), stronger("", ",")
+    ('?', ',')
+    """
+    return next((mark for mark in _STRONGEST_FIRST if mark in (one, other)), "")
+
+
+def _joined(word: Word, tokens: Sequence[str]) -> Word:
+    """Join marks standing alone to the word before them; a quote or an ellipsis in them goes into the text."""
+    if not tokens:
+        return word
+    mark = reduce(stronger, (standalone_mark(token) or "" for token in tokens), word.mark or "")
+    clinging = "".join(token.replace("-", "—") for token in tokens if not _DASHES.match(token))
+    has_core = any(map(str.isalnum, word.text))
+    text = split_token(word.text + clinging)[0] if clinging and has_core else word.text
+    return replace(word, text=text, mark=mark, raw=" ".join([word.token, *tokens]))
 
 
 def _closed(word: Word, following: str | None) -> Word:
     """Give the full stop that an abbreviation swallowed its mark back where the next word shows it."""
-    if word.mark or not word.text.rstrip("".join(_CLOSING)).endswith("."):
-        return word
-    core = trim(word.text)[1].rstrip(".").lower()
-    if word.text.endswith("...") or core in _TITLES:
+    core = word.text.rstrip(_CLOSING_CHARACTERS)
+    if word.mark or not core.endswith(".") or core.endswith("..") or bare(core) in _TITLES:
         return word
     if following is None:
         return replace(word, mark=".")
@@ -283,7 +346,7 @@ def parse_tokens(tokens: Sequence[str], *, speaker: str | None = None) -> Iterat
         index = following
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 17)
 def _shared(token: str, speaker: str | None) -> Word | None:
     """Return the word of a token, or None for one that ends in a period of its own."""
     (word,) = parse_words([Word(token, speaker=speaker)])
@@ -300,7 +363,7 @@ def attach(text: str, mark: str) -> str:
         return text
     if mark == "—":
         return f"{text} —"
-    core = text.rstrip("".join(_CLOSING))
+    core = text.rstrip(_CLOSING_CHARACTERS)
     if (mark == "." and core.endswith((".", "…"))) or (mark == "," and core.endswith(("…", ".."))):
         return text
     if mark in ",.?!":
@@ -315,22 +378,22 @@ def attach(text: str, mark: str) -> str:
 def surface(word: Word) -> str:
     """Write one word with its mark.
 
-    A word whose mark nobody changed is written as it was read, only its letters recased: "why?!" stays so.
+    A word whose letters and mark nobody changed is written as it was read, only recased: "why?!" stays so.
 
     >>> surface(Word("Why", raw="why?!", mark="?")), surface(Word("why", raw="why?!", mark=","))
     ('Why?!', 'why,')
     """
-    if word.raw is not None and word.mark_confidence is None and word.mark == _mark_as_read(word.raw):
-        return _recased_like(word.raw, word.text)
+    undecided = word.raw is not None and word.mark_confidence is None
+    if undecided and _as_read(word.token) == (word.text.lower(), word.mark):
+        return _recased_like(word.token, word.text)
     return attach(word.text, word.mark or "")
 
 
-@lru_cache(maxsize=1 << 16)
-def _mark_as_read(raw: str) -> str | None:
+@remembered(1 << 16)
+def _as_read(raw: str) -> tuple[str, str | None] | None:
+    """Return the lower-case text and the mark that a token is read as; None where it is several words."""
     parsed = list(parse_words([Word(token) for token in raw.split()]))
-    if len(parsed) != 1:
-        return None
-    return parsed[0].mark
+    return (parsed[0].text.lower(), parsed[0].mark) if len(parsed) == 1 else None
 
 
 def _recased_like(raw: str, text: str) -> str:
@@ -346,37 +409,3 @@ def _recased_like(raw: str, text: str) -> str:
         else:
             written.append(character)
     return "".join(written)
-
-
-_CLITICS = frozenset(("n't", "'s", "'re", "'ve", "'ll", "'d", "'m", "’s", "’re", "’ve", "’ll", "’d", "’m", "n’t"))
-
-
-def join_clitics(texts: Sequence[str]) -> tuple[list[str], array[int]]:
-    """Join tokens that are one word ("do" + "n't") and say where each joined word's last token stands.
-
-    >>> join_clitics(["you", "'re", "right", "do", "n't", "go"])
-    (["you're", 'right', "don't", 'go'], array('q', [1, 2, 4, 5]))
-    """
-    joined: list[str] = []
-    last = array("q")
-    for index, text in enumerate(texts):
-        if joined and text.lower() in _CLITICS and texts[index - 1]:
-            joined[-1] += text
-            last[-1] = index
-        else:
-            joined.append(text)
-            last.append(index)
-    return joined, last
-
-
-def split_clitics(text: str) -> list[str]:
-    """Split a joined word as the IWSLT files do; the inverse of joining a clitic group.
-
-    >>> split_clitics("don't"), split_clitics("we'll"), split_clitics("o'clock")
-    (['do', "n't"], ['we', "'ll"], ["o'clock"])
-    """
-    low = text.lower()
-    for ending in _CLITICS:
-        if low.endswith(ending) and len(text) > len(ending):
-            return [text[: -len(ending)], text[-len(ending) :]]
-    return [text]

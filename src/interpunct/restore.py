@@ -1,8 +1,8 @@
 """`Restorer`: the main job. Words in; the same words out, with marks, capitals and sentences.
 
 In: text, words or transcripts, of any length and in any number. Out: `Restored` transcripts, in order. The
-count, order and times of the words never change. Memory holds the documents in hand and one window's worth
-of scores, whatever their length.
+count, order and times of the words never change. Memory holds the documents in hand and the scores of a few
+batches of windows, whatever their length; short documents are taken in until a batch is full.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from interpunct import models, render
+from interpunct.clitics import join_clitics
 from interpunct.decode import DecodeOptions, Decoder
-from interpunct.errors import ModelError, UnknownNameError
+from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
-from interpunct.labels import join_clitics, parse_text, parse_words
+from interpunct.labels import parse_text, split_token
 from interpunct.models import Model, Scores
 from interpunct.models.folder import load_lexicon
 from interpunct.models.windows import score
 from interpunct.transcript import Sentence, Transcript, Word
 
+Document = str | Transcript | Iterable[Word | str]
+"""What can be restored: text, a transcript, or words."""
+Ints = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 PRETRAINED = Path(__file__).parent / "pretrained"
 
@@ -56,13 +61,13 @@ class Restorer:
         self.model = model
         self.lexicon = lexicon or {}
 
-    def restore(self, document: str | Transcript | Iterable[Word], options: DecodeOptions | None = None) -> Restored:
+    def restore(self, document: Document, options: DecodeOptions | None = None) -> Restored:
         """Restore one document."""
         return next(self.restore_all([document], options))
 
     def restore_all(
         self,
-        documents: Iterable[str | Transcript | Iterable[Word]],
+        documents: Iterable[Document],
         options: DecodeOptions | None = None,
         *,
         progress: Progress | None = None,
@@ -99,45 +104,76 @@ class _Job:
     ) -> None:
         self.transcript = transcript
         self.model = model
-        self.joined, self.last = join_clitics([word.text for word in transcript.words])
+        self.joined, self.first, self.last = join_clitics([word.text for word in transcript.words])
         self.decoder = Decoder(transcript.words, model.labels, options=options, lexicon=lexicon)
         self.taken = 0
         self.words: list[Word] = []
 
     def take(self, scores: Scores) -> None:
         """Decode the next joined words' scores, spread over the tokens they were joined from."""
-        stop = self.taken + len(scores)
-        tokens = np.asarray(self.last[self.taken : stop], dtype=np.int64)
+        start, stop = self.taken, self.taken + len(scores)
         self.taken = stop
-        self.words.extend(self.decoder.feed(_spread(scores, tokens - len(self.words), self.model)))
+        self._decode(scores, np.asarray(self.first[start:stop]), np.asarray(self.last[start:stop]))
+
+    def _decode(self, scores: Scores, first: Ints, last: Ints) -> None:
+        """Decode up to the next joined word's first token, or to the end."""
+        begin = len(self.words)
+        end = self.first[self.taken] if self.taken < len(self.first) else len(self.transcript)
+        if end - begin > len(scores):
+            scores = _spread(scores, first - begin, last - begin, end - begin, self.model)
+        self.words.extend(self.decoder.feed(scores))
 
     def result(self) -> Restored:
+        """Return the document; one of which no model has anything to say is decoded only now."""
+        if len(self.words) < len(self.transcript):
+            nothing = {task: np.zeros((0, len(names)), np.float32) for task, names in self.model.labels.items()}
+            nowhere = np.zeros(0, dtype=np.int64)
+            self._decode(Scores(nothing), nowhere, nowhere)
         return Restored(tuple(self.words), self.transcript.source, self.model.name)
 
 
-def _spread(scores: Scores, last: np.ndarray, model: Model) -> Scores:
-    """Give each token of a joined word its scores: the mark stands after the last one, the case is the first's."""
-    count = int(last[-1]) + 1
-    if count == len(scores):
-        return scores
-    first = np.concatenate([[0], last[:-1] + 1])
+def _spread(scores: Scores, first: Ints, last: Ints, count: int, model: Model) -> Scores:
+    """Give tokens the scores of their joined words: the mark stands after the last one, the case is the first's.
+
+    Tokens between joined words get no mark and lower case.
+    """
     spread = {}
     for task, logs in scores.tasks.items():
-        rows = np.full((count, logs.shape[1]), np.log(1e-12), dtype=logs.dtype)
+        rows = np.full((count, logs.shape[1]), np.log(1e-12), dtype=np.float32)
         rows[:, model.labels[task].index("" if task == "mark" else "lower")] = 0.0
         rows[last if task == "mark" else first] = logs
         spread[task] = rows
     return Scores(spread)
 
 
-def as_transcript(document: str | Transcript | Iterable[Word]) -> Transcript:
-    """Read text; and words of which nobody has yet told marks from letters, one word for one."""
+def as_transcript(document: Document) -> Transcript:
+    """Read text; and words of which nobody has yet told marks from letters, one word for one.
+
+    >>> [(word.text, word.mark) for word in as_transcript(["Yes,", Word("no", mark=".")]).words]
+    [('Yes', ','), ('no', '.')]
+    """
     if isinstance(document, str):
         return Transcript(parse_text(document))
-    transcript = document if isinstance(document, Transcript) else Transcript(tuple(document))
-    if transcript.words and all(word.mark is None and word.case is None for word in transcript.words):
-        return replace(transcript, words=tuple(parse_words(transcript.words, join=False)))
-    return transcript
+    words = document.words if isinstance(document, Transcript) else tuple(map(_as_word, document))
+    if any(word.mark is None and word.case is None for word in words):
+        words = tuple(map(_parsed, words))
+    source = document.source if isinstance(document, Transcript) else ""
+    return Transcript(words, source)
+
+
+def _as_word(given: Word | str) -> Word:
+    if isinstance(given, str):
+        return Word(given)
+    if not isinstance(given, Word):
+        raise InputError(f"{given!r} is neither a word nor text; give a Transcript, words or a string")
+    return given
+
+
+def _parsed(word: Word) -> Word:
+    if word.mark is not None or word.case is not None:
+        return word
+    text, mark, case = split_token(word.text)
+    return replace(word, text=text, raw=word.token, mark=mark, case=case)
 
 
 def load(model: str | Path = "default", *, threads: int | None = None) -> Restorer:

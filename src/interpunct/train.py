@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interpunct import config, corpora
-from interpunct.errors import ConfigError, MissingExtraError
+from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import CASES, MARKS, recase, trim
 from interpunct.models import type_named
@@ -65,14 +65,9 @@ def train(
 ) -> Description:
     """Train what a configuration file describes and write the model to `folder`."""
     settings = config.load(TrainConfig, path, overrides)
+    _check(settings)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        kind = type_named(settings.model.type)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtraError("training", "train") from None
+    kind = type_named(settings.model.type)
     lexicon: Counter[str] = Counter()
     labels = {"mark": settings.model.marks, "case": CASES}
     model = kind.create(
@@ -98,6 +93,7 @@ def train(
         loop=settings.train,
         log=note,
     )
+    folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
     save_lexicon(_surface_forms(lexicon, settings.data.lexicon_count), folder)
     (folder / "config.toml").write_text(config.dump(settings), encoding="utf-8")
@@ -106,11 +102,22 @@ def train(
     return Description.load(folder)
 
 
-def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
-    for spec in specs:
+def _check(settings: TrainConfig) -> None:
+    """Refuse what cannot work before hours are spent on it."""
+    unknown = [mark for mark in settings.model.marks if mark not in MARKS]
+    if unknown or "" not in settings.model.marks:
+        raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
+    for spec in (*settings.data.train, *settings.data.dev):
         name, colon, split = spec.partition(":")
         if not colon:
             raise ConfigError([f"{spec!r} is not CORPUS:SPLIT, e.g. iwslt:train"])
+        corpus = corpora.named(name)
+        corpus.check(split, corpus.tracks[0])
+
+
+def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
+    for spec in specs:
+        name, _, split = spec.partition(":")
         for index, transcript in enumerate(corpora.read(name, split)):
             if settings.data.documents is not None and index >= settings.data.documents:
                 break
@@ -148,11 +155,11 @@ def _card(settings: TrainConfig, description: Description, rows: list[dict[str, 
     dev = ", ".join(f"{name} {value}" for name, value in best.items() if name.endswith("_f1"))
     return f"""# {description.title}
 
-Restores {" and ".join({"mark": "punctuation", "case": "capitals"}[task] for task in description.labels)} in
-English transcripts of speech. Type: `{description.type}`.
+Restores {" and ".join({"mark": "punctuation", "case": "capitals"}[task] for task in description.labels)} in English
+transcripts of speech. Type: `{description.type}`.
 
-It writes the marks {" ".join(mark for mark in settings.model.marks if mark)}. It does not change words: numbers
-stay as the recogniser wrote them (no inverse text normalisation). Other languages pass through unimproved.
+It writes the marks {" ".join(mark for mark in settings.model.marks if mark)}. It does not change words: numbers stay as
+the recogniser wrote them (no inverse text normalisation). Other languages pass through unimproved.
 
 ## Trained on
 

@@ -50,7 +50,7 @@ class Word:
             if time is not None and (not time >= 0 or math.isinf(time)):
                 raise InputError(f"word {self.text!r}: {name} {time} is not a time; use seconds >= 0")
         if self.start is not None and self.end is not None and self.end < self.start:
-            raise InputError(f"word {self.text!r}: end {self.end} is before start {self.start}")
+            raise InputError(f"word {self.text!r}: end {self.end} is before start {self.start}; swap or mend them")
         for chance in (self.confidence, self.mark_confidence, self.case_confidence):
             if chance is not None and not math.isfinite(chance):
                 raise InputError(f"word {self.text!r}: confidence {chance} is not a number; leave it out")

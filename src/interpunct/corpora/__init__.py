@@ -7,13 +7,13 @@ not part of the package: they lie in a data folder (see `data_root`). A new corp
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from interpunct.corpora.corpus import Corpus
-from interpunct.errors import InputError, UnknownNameError
+from interpunct.errors import InputError
+from interpunct.tables import resolve
 from interpunct.transcript import Transcript
 
 __all__ = ["CORPORA", "Corpus", "data_root", "named", "read"]
@@ -46,13 +46,7 @@ def named(name: str) -> Corpus:
     >>> named("iq2").shippable
     False
     """
-    target = CORPORA.get(name)
-    if target is None:
-        raise UnknownNameError("corpus", name, CORPORA)
-    module, attribute = target.split(":")
-    found = getattr(importlib.import_module(module), attribute)
-    if not isinstance(found, Corpus):
-        raise TypeError(f"{target} is no Corpus")
+    found: Corpus = resolve(CORPORA, "corpus", name)
     return found
 
 

@@ -5,12 +5,11 @@ In: jobs and options. Out: outcomes, in the order of the jobs, each as soon as i
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 
-from interpunct.errors import UnknownNameError
 from interpunct.jobs import Job, JobOptions, Outcome
 from interpunct.restore import Progress
+from interpunct.tables import resolve
 
 ENGINES: dict[str, str] = {
     "local": "interpunct.engines.local:run",
@@ -22,10 +21,5 @@ def run(
     engine: str, work: Sequence[Job], options: JobOptions, *, jobs: int = 1, progress: Progress | None = None
 ) -> Iterator[Outcome]:
     """Run jobs on an engine, `jobs` at a time."""
-    target = ENGINES.get(engine)
-    if target is None:
-        raise UnknownNameError("engine", engine, ENGINES)
-    module, attribute = target.split(":")
-    start = getattr(importlib.import_module(module), attribute)
-    outcomes: Iterator[Outcome] = start(work, options, jobs=jobs, progress=progress)
+    outcomes: Iterator[Outcome] = resolve(ENGINES, "engine", engine)(work, options, jobs=jobs, progress=progress)
     return outcomes

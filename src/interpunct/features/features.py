@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from interpunct.labels import trim
+from interpunct.labels import bare, remembered
 
 _DIGIT = re.compile(r"\d")
 
@@ -35,12 +34,11 @@ class Features:
         return Features(self.texts[rows])
 
 
-@lru_cache(maxsize=1 << 16)
+@remembered(1 << 16)
 def normalise(text: str) -> str:
     """Write a word as a model reads it.
 
     >>> normalise('"Don’t'), normalise("U.S."), normalise("4,754"), normalise("wait…")
     ("don't", 'u.s', '0,000', 'wait')
     """
-    core = trim(text)[1].lower().replace("’", "'").rstrip(".")
-    return _DIGIT.sub("0", core)
+    return _DIGIT.sub("0", bare(text))

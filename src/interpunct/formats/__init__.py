@@ -6,15 +6,15 @@ whose order is the order of sniffing: the strictest first, plain text last.
 
 from __future__ import annotations
 
-import importlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from interpunct.errors import InputError, UnknownNameError
+from interpunct.errors import InputError
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
+from interpunct.tables import resolve
 from interpunct.transcript import Transcript
 
 __all__ = [
@@ -42,6 +42,8 @@ FORMATS: dict[str, str] = {
     "iwslt": "interpunct.formats.iwslt:IWSLT",
     "plain": "interpunct.formats.plain:PLAIN",
 }
+_UMASK = os.umask(0)
+os.umask(_UMASK)  # it can only be read by setting it; done once, before there are threads
 ALIASES = {"txt": "plain", "text": "plain"}
 
 
@@ -51,19 +53,20 @@ def named(name: str) -> Format:
     >>> named("txt").name
     'plain'
     """
-    target = FORMATS.get(ALIASES.get(name, name))
-    if target is None:
-        raise UnknownNameError("format", name, FORMATS)
-    module, attribute = target.split(":")
-    found = getattr(importlib.import_module(module), attribute)
-    if not isinstance(found, Format):
-        raise TypeError(f"{target} is no Format")
+    found: Format = resolve(FORMATS, "format", ALIASES.get(name, name))
     return found
 
 
 def sniff(source: Source) -> Format:
-    """Tell a source's format by its content."""
-    return next(known for known in map(named, FORMATS) if known.sniff(source))
+    """Tell a source's format by its content, and by its name where the content does not show one.
+
+    A file cut off in its first line shows nothing, but `talk.json` is no prose: its reader will say what is wrong.
+    """
+    found = next(known for known in map(named, FORMATS) if known.sniff(source))
+    suffix = Path(source.name).suffix.lower()
+    if found.name == "plain" and suffix not in found.extensions and source.text.strip():
+        return next((known for known in map(named, FORMATS) if suffix in known.extensions), found)
+    return found
 
 
 def by_extension(path: str | Path) -> Format:
@@ -126,19 +129,30 @@ def write_all(
 
 
 def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file beside its place and rename it: it appears whole or not at all."""
+    """Write a file beside its place and rename it: it appears whole or not at all.
+
+    A link is followed; a device or a pipe is written into.
+    """
     try:
-        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        path = path.resolve()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as device:
+                device.writelines(pieces)
+            return
+        _write_beside(path, pieces)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=str(path)) from None
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be written: {reason}; choose another place", path=str(path)) from None
+
+
+def _write_beside(path: Path, pieces: Iterable[bytes]) -> None:
+    descriptor, beside = tempfile.mkstemp(prefix=".interpunct-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            for piece in pieces:
-                file.write(piece)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)  # noqa: PTH101 - mkstemp makes it private, a result is not
-        os.replace(beside, path)  # noqa: PTH105 - beside is a str
+            file.writelines(pieces)
+        # mkstemp makes it private, and a result is not: it is as open as any new file.
+        Path(beside).chmod(0o666 & ~_UMASK)
+        Path(beside).replace(path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise

@@ -233,12 +233,12 @@ def an_object(value: Any, what: str, within: object = None) -> dict[str, Any]:
 
     >>> an_object(3, "a word")
     Traceback (most recent call last):
-    interpunct.errors.InputError: a word is a number where an object was expected
+    interpunct.errors.InputError: a word is a number where an object was expected; mend or remove it
     """
     if isinstance(value, dict):
         return value
     place = value if line_of(value) is not None else within
-    raise wrong(place, f"{what} is {_kind(value)} where an object was expected")
+    raise wrong(place, f"{what} is {_kind(value)} where an object was expected; mend or remove it")
 
 
 def fields(value: Any, names: tuple[str, ...], what: str, within: object = None) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def a_list(item: Mapping[str, Any], name: str) -> list[Any]:
     value = item.get(name)
     if value is None or isinstance(value, list):
         return value or []
-    raise wrong(item, f"{name!r} is {_kind(value)} where a list was expected")
+    raise wrong(item, f"{name!r} is {_kind(value)} where a list was expected; mend or remove it")
 
 
 def objects(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -296,7 +296,7 @@ def decimal(value: Any, name: str, within: object = None) -> Decimal:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     shown = repr(value) if isinstance(value, str | float) else _kind(value)
-    raise wrong(within, f"{name!r} is {shown[:60]} where a number was expected")
+    raise wrong(within, f"{name!r} is {shown[:60]} where a number was expected; mend or remove it")
 
 
 def seconds(amount: Decimal | None, *, per_second: int) -> float | None:
@@ -320,7 +320,7 @@ def number(item: Mapping[str, Any], *names: str) -> float | None:
     found = value if type(value) is float else float(decimal(value, name, item))
     if math.isfinite(found):
         return found
-    raise wrong(item, f"{name!r} is too large or not a number")
+    raise wrong(item, f"{name!r} is too large or not a number; mend or remove it")
 
 
 def string(item: Mapping[str, Any], *names: str) -> str | None:
@@ -328,7 +328,7 @@ def string(item: Mapping[str, Any], *names: str) -> str | None:
     name, value = _given(item, names)
     if value is None or isinstance(value, str):
         return value
-    raise wrong(item, f"{name!r} is {_kind(value)} where text was expected")
+    raise wrong(item, f"{name!r} is {_kind(value)} where text was expected; mend or remove it")
 
 
 def label(item: Mapping[str, Any], *names: str) -> str | None:

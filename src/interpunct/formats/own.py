@@ -8,7 +8,7 @@ the reader's convenience and made anew from the words, never read. Keys that we 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from interpunct import render
@@ -16,6 +16,7 @@ from interpunct.errors import InputError
 from interpunct.formats import located
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
+from interpunct.labels import CASES, MARKS
 from interpunct.transcript import Sentence, Transcript, Word
 
 VERSION = 1
@@ -42,6 +43,13 @@ def from_object(data: Any, name: str) -> Transcript:
     return Transcript(words, name if source is None else source, located.string(data, "model") or "")
 
 
+def _one_of(item: dict[str, Any], name: str, known: Sequence[str]) -> str | None:
+    value = located.string(item, name)
+    if value is not None and value not in known:
+        raise located.wrong(item, f"{name!r} is {value!r}; use one of {', '.join(map(repr, known))}")
+    return value
+
+
 def word_of(item: dict[str, Any]) -> Word:
     """Make a word of one of our word objects.
 
@@ -61,8 +69,8 @@ mark_confidence=None, case_confidence=None)
             confidence=located.number(item, "confidence"),
             speaker=located.label(item, "speaker"),
             raw=None if raw == text else raw,
-            mark=located.string(item, "mark"),
-            case=located.string(item, "case"),
+            mark=_one_of(item, "mark", MARKS),
+            case=_one_of(item, "case", CASES),
             mark_confidence=located.number(item, "mark_confidence"),
             case_confidence=located.number(item, "case_confidence"),
         )

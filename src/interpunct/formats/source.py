@@ -36,13 +36,15 @@ class Source:
     def open(cls, path: str | Path, *, encoding: str | None = None) -> Source:
         """Read a file, or standard input for `-`."""
         if str(path) == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed; give a file", path="-")
             return cls("-", sys.stdin.buffer.read(), encoding)
         try:
             return cls(str(path), Path(path).read_bytes(), encoding)
         except FileNotFoundError:
             raise InputError("no such file; check the name", path=str(path)) from None
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+            raise InputError(f"cannot be read: {error.strerror}; check it", path=str(path)) from None
 
     @property
     def id(self) -> str:
@@ -64,7 +66,8 @@ class Source:
             raise InputError(f"not {what} at byte {error.start}; use --encoding", path=self.name) from None
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            raise InputError("binary data (a NUL character); give a text file", path=self.name, line=line)
+            what = "binary data (a NUL character); give a text file, or --encoding utf-16-le for UTF-16 without a BOM"
+            raise InputError(what, path=self.name, line=line)
         return text.removeprefix("\ufeff")
 
     @property

@@ -65,7 +65,7 @@ def _cues(source: Source) -> Iterator[ShownCue]:
                 yield ShownCue(*timing, tuple(map(row, _without_number(rows) if collecting else rows)))
             start, end = time_of(*times.groups()[:4]), time_of(*times.groups()[4:])
             if end < start:
-                raise InputError(f"cue ends at {end} s, before its start {start} s", line=number)
+                raise InputError(f"cue ends at {end} s, before its start {start} s; mend the times", line=number)
             timing, rows, collecting = (number, start, end), [], True
         elif "-->" in line and _is_broken_timing(line, before):
             raise InputError(f"{line.strip()!r} is no timing; write it like 00:00:01,000 --> 00:00:02,500", line=number)

@@ -76,7 +76,9 @@ class _Values:
     def _next(self, kind: str, what: str) -> str:
         found, value = next(self._values, ("end", "the end of the file"))
         if found != kind:
-            raise InputError(f"found {value!r} where {what} should stand", line=self.line)
+            raise InputError(
+                f"found {value!r} where {what} should stand; save the file again from Praat", line=self.line
+            )
         return value
 
     def text(self, what: str) -> str:
@@ -88,7 +90,9 @@ class _Values:
     def count(self, what: str) -> int:
         number = self._next("number", what)
         if not number.isdecimal():
-            raise InputError(f"found {number!r} where {what} should stand", line=self.line)
+            raise InputError(
+                f"found {number!r} where {what} should stand; save the file again from Praat", line=self.line
+            )
         return int(number)
 
     def flag(self) -> str:
@@ -146,7 +150,7 @@ def _interval(values: _Values) -> _Interval:
     end = values.number("the end of an interval")
     line = values.line
     if end < start:
-        raise InputError(f"interval ends at {end}, before its start {start}", line=line)
+        raise InputError(f"interval ends at {end}, before its start {start}; mend the times", line=line)
     return _Interval(line, start, end, values.text("the text of an interval"))
 
 

@@ -6,14 +6,14 @@ which row made it.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
-from interpunct.errors import UnknownNameError
+from interpunct.errors import MissingExtraError
 from interpunct.models.folder import Description
 from interpunct.models.model import Context, Model
 from interpunct.models.scores import Scores
+from interpunct.tables import resolve
 
 __all__ = ["MODELS", "Context", "Description", "Model", "Scores", "load", "type_named"]
 
@@ -25,11 +25,12 @@ MODELS: dict[str, str] = {
 
 def type_named(name: str) -> Any:
     """Return the class of a model type."""
-    target = MODELS.get(name)
-    if target is None:
-        raise UnknownNameError("model type", name, MODELS)
-    module, attribute = target.split(":")
-    return getattr(importlib.import_module(module), attribute)
+    try:
+        return resolve(MODELS, "model type", name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtraError(f"a model of type {name}", "train") from None
 
 
 def load(folder: str | Path, *, threads: int | None = None) -> Model:

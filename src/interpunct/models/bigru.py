@@ -7,6 +7,7 @@ Needs the extra [train]; `export` turns it into a file that does not.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct import config
+from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
-from interpunct.metrics.prf import OVERALL, case_prf, mark_prf
+from interpunct.metrics.case import case_prf
+from interpunct.metrics.prf import OVERALL, mark_prf
 from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch
 from interpunct.models.encoded import IGNORED, Encoded
@@ -105,8 +108,9 @@ class BiGRU:
             "bigru", name, version, labels, Context(checked.window, checked.overlap), licence,
             tuple(trained_on), asdict(checked),
         )  # fmt: skip
-        torch.manual_seed(seed)
-        return cls(description, vocabulary)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return cls(description, vocabulary)
 
     @property
     def name(self) -> str:
@@ -145,19 +149,23 @@ class BiGRU:
         log: Callable[[dict[str, float]], None],
     ) -> BiGRU:
         """Learn from encoded transcripts; the weights that do best on dev stay."""
+        for name, corpus in (("train", train), ("dev", dev)):
+            if not len(corpus):
+                raise InputError(f"no words in the {name} corpora; give others")
         device = torch_loop.choose_device(loop.device)
-        torch.manual_seed(loop.seed)
         shown = _Shown(train, self.options, device)
         held_out = _Shown(dev, self.options, device)
-        self.network = torch_loop.fit(  # type: ignore[assignment]
-            self.network,
-            batches=lambda epoch: shown.batches(loop.seed * 1000 + epoch),
-            steps=shown.steps,
-            loss=self._loss,
-            score=lambda network: self._score(network, held_out),
-            options=loop,
-            log=log,
-        )
+        with torch.random.fork_rng():
+            torch.manual_seed(loop.seed)
+            self.network = torch_loop.fit(  # type: ignore[assignment]
+                self.network,
+                batches=lambda epoch: shown.batches(loop.seed * 1000 + epoch),
+                steps=shown.steps,
+                loss=self._loss,
+                score=lambda network: self._score(network, held_out),
+                options=loop,
+                log=log,
+            )
         return self
 
     def _loss(self, network: nn.Module, batch: _Batch) -> Tensor:
@@ -165,8 +173,9 @@ class BiGRU:
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
             weight = self.options.case_weight if task == "case" else 1.0
-            flat = values.float().flatten(0, 1)
-            total = total + weight * F.cross_entropy(flat, batch.labels[task].flatten(), ignore_index=IGNORED)
+            labels = batch.labels[task].flatten()
+            summed = F.cross_entropy(values.float().flatten(0, 1), labels, ignore_index=IGNORED, reduction="sum")
+            total = total + weight * summed / (labels != IGNORED).sum().clamp(min=1)
         return total
 
     def _score(self, network: nn.Module, held_out: _Shown) -> dict[str, float]:
@@ -180,8 +189,8 @@ class BiGRU:
         for task, count in (("mark", mark_prf), ("case", case_prf)):
             if task in self.labels:
                 names = self.labels[task]
-                truth = (None if i == IGNORED else names[i] for i in torch.cat(right[task]).tolist())
-                guesses = (names[i] for i in torch.cat(guess[task]).tolist())
+                truth = [None if i == IGNORED else names[i] for i in torch.cat(right[task]).tolist()]
+                guesses = [names[i] for i in torch.cat(guess[task]).tolist()]
                 scores[f"{task}_f1"] = count(truth, guesses)[OVERALL].f1 or 0.0
         return {"dev": sum(scores.values()) / len(scores)} | scores
 
@@ -195,9 +204,12 @@ class BiGRU:
     def load(cls, folder: Path) -> BiGRU:
         """Read a trained model from its folder."""
         description = Description.load(folder)
-        longest = int(description.options["longest_word"])
-        model = cls(description, Pieces.load(folder / PIECES, longest=longest))
-        model.network.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
+        model = cls(description, Pieces.load(folder / PIECES, longest=description.whole("longest_word")))
+        try:
+            model.network.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
+        except (OSError, RuntimeError, pickle.UnpicklingError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{folder / WEIGHTS}: not this model's weights: {reason}; train it again") from None
         return model
 
 
@@ -230,7 +242,7 @@ class _Shown:
         """Yield noised windows in random order, cut at places that differ from epoch to epoch."""
         generator = torch.Generator().manual_seed(seed)
         window = min(self.options.window, self.count)
-        offset = int(torch.randint(window, (), generator=generator)) if self.count > window else 0
+        offset = int(torch.randint(min(window, self.count - window + 1), (), generator=generator))
         starts = torch.arange(offset, max(1, self.count - window + 1), window)
         for chosen in torch_loop.shuffled(len(starts), self.options.batch, seed=seed):
             # Some batches are cut short: users send short texts, too.

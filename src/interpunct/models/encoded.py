@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.features import normalise
-from interpunct.labels import ends_with_own_period
+from interpunct.labels import mark_with_ellipsis
 from interpunct.models.pieces import Pieces
-from interpunct.transcript import Transcript, Word
+from interpunct.transcript import Transcript
 
 IGNORED = -100
 Ints = npt.NDArray[np.int64]
@@ -38,7 +38,9 @@ def encode(transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mappin
     """Encode every word of the transcripts."""
     pieces, ends = array("q"), array("q", [0])
     columns = {task: array("q") for task in labels}
-    index = {task: {name: place for place, name in enumerate(names)} for task, names in labels.items()}
+    index: dict[str, dict[str | None, int]] = {
+        task: {name: place for place, name in enumerate(names)} for task, names in labels.items()
+    }
     for transcript in transcripts:
         for word in transcript.words:
             text = normalise(word.text)
@@ -47,17 +49,11 @@ def encode(transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mappin
             pieces.extend(vocabulary.ids(text))
             ends.append(len(pieces))
             if "mark" in columns:
-                columns["mark"].append(index["mark"].get(_mark(word), IGNORED))
+                # A pause written as "..." teaches neither that there is a mark nor that there is none.
+                columns["mark"].append(index["mark"].get(mark_with_ellipsis(word), IGNORED))
             if "case" in columns:
-                columns["case"].append(index["case"].get(word.case or "", IGNORED))
+                columns["case"].append(index["case"].get(word.case, IGNORED))
     return Encoded(_ints(pieces), _ints(ends), {task: _ints(column) for task, column in columns.items()})
-
-
-def _mark(word: Word) -> str:
-    """Return the mark to learn; a pause written as "..." teaches neither that there is one nor that there is none."""
-    if word.mark is None or (not word.mark and ends_with_own_period(word.text) and word.text.endswith(("..", "…"))):
-        return "unknown"
-    return word.mark
 
 
 def _ints(column: array[int]) -> Ints:

@@ -40,6 +40,13 @@ class Description:
         """Name and version."""
         return f"{self.name} {self.version}"
 
+    def whole(self, name: str) -> int:
+        """Return an option that is a whole number."""
+        value = self.options.get(name)
+        if not isinstance(value, int):
+            raise ModelError(f"model {self.title}: option {name!r} is {value!r}, not a whole number; export it again")
+        return value
+
     def save(self, folder: Path) -> None:
         """Write `model.json`."""
         folder.mkdir(parents=True, exist_ok=True)

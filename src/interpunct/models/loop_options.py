@@ -20,3 +20,11 @@ class LoopOptions:
     """Whether to compute in bfloat16 where it matters, on CUDA."""
     average: float = 0.0
     """Decay of a moving average of the weights, which is then what is scored and kept; 0 is none."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.warmup < 1 and 0 <= self.average < 1):
+            raise ValueError(f"warmup {self.warmup} and average {self.average} must be at least 0 and below 1")
+        if self.epochs < 0 or not self.rate > 0 or not self.clip > 0:
+            raise ValueError("epochs must not be negative, and rate and clip must be above 0")
+        if self.device != "auto" and self.device.split(":")[0] not in ("cpu", "cuda", "mps"):
+            raise ValueError(f"device {self.device!r} is not known; use auto, cpu or cuda")

@@ -32,7 +32,7 @@ class OnnxModel:
 
         self.description = description
         self._folder = folder
-        self._pieces = Pieces.load(folder / PIECES, longest=int(description.options["longest_word"]))
+        self._pieces = Pieces.load(folder / PIECES, longest=description.whole("longest_word"))
         self._session = _session(folder / GRAPH, threads)
         self._tasks = list(description.labels)
 
@@ -67,7 +67,7 @@ class OnnxModel:
         """Copy the model into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in (DESCRIPTION, GRAPH, PIECES, LEXICON):
-            if (self._folder / name).exists():
+            if (self._folder / name).exists() and folder.resolve() != self._folder.resolve():
                 shutil.copyfile(self._folder / name, folder / name)
 
     @classmethod

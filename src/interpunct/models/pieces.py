@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, trainers
+from tokenizers import Tokenizer, models, trainers
+
+from interpunct.errors import ModelError
 
 PAD, UNKNOWN = 0, 1
+_BEGIN = "▁"
 _REMEMBERED = 1 << 17
 
 
@@ -26,22 +29,25 @@ class Pieces:
     @classmethod
     def learn(cls, words: Iterable[str], *, size: int, longest: int = 8) -> Pieces:
         """Learn a vocabulary of at most `size` pieces from words, each as often as it occurs."""
-        tokenizer = Tokenizer(models.BPE(unk_token="<unknown>", end_of_word_suffix="</w>"))
-        tokenizer.decoder = decoders.BPEDecoder()
+        tokenizer = Tokenizer(models.BPE(unk_token="<unknown>"))
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=["<pad>", "<unknown>"],
-            end_of_word_suffix="</w>",
             limit_alphabet=100,
             show_progress=False,
         )
-        tokenizer.train_from_iterator(words, trainer)
+        # The library's own marks for a word's begin or end get their numbers in the order of a hash table, which
+        # differs from run to run; a character of the word itself does not.
+        tokenizer.train_from_iterator((_BEGIN + word for word in words), trainer)
         return cls(tokenizer, longest=longest)
 
     @classmethod
     def load(cls, path: Path, *, longest: int) -> Pieces:
         """Read a vocabulary from its file."""
-        return cls(Tokenizer.from_file(str(path)), longest=longest)
+        try:
+            return cls(Tokenizer.from_file(str(path)), longest=longest)
+        except Exception as error:  # the library raises nothing narrower
+            raise ModelError(f"{path}: no subword vocabulary: {error}; export the model again") from None
 
     def save(self, path: Path) -> None:
         """Write the vocabulary to a file."""
@@ -54,7 +60,7 @@ class Pieces:
         """Return the ids of a word's pieces: at least one, at most `longest`."""
         found = self._ids.get(word)
         if found is None:
-            found = tuple(self._tokenizer.encode(word).ids[: self.longest]) if word else ()
+            found = tuple(self._tokenizer.encode(_BEGIN + word).ids[: self.longest]) if word else ()
             found = found or (UNKNOWN,)
             if len(self._ids) >= _REMEMBERED:
                 self._ids.clear()

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from interpunct.errors import ModelError
 from interpunct.models.loop_options import LoopOptions
 
 
@@ -71,6 +72,8 @@ def fit(
         log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(time.monotonic() - started, 1)})
         if scores["dev"] > best_score:
             best_score, best = scores["dev"], copy.deepcopy(averaged.state_dict())
+    if options.epochs and best_score == -math.inf:
+        raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
 
@@ -86,6 +89,8 @@ def _rate(progress: float, warmup: float) -> float:
 def _move(averaged: torch.nn.Module, module: torch.nn.Module, decay: float) -> None:
     for old, new in zip(averaged.parameters(), module.parameters(), strict=True):
         old.lerp_(new, 1 - decay)
+    for kept, buffer in zip(averaged.buffers(), module.buffers(), strict=True):
+        kept.copy_(buffer)
 
 
 def shuffled(count: int, size: int, *, seed: int) -> Iterator[torch.Tensor]:
