@@ -59,5 +59,10 @@ def test_train_refuses_unknown_names_before_it_starts(tmp_path: Path) -> None:
         train(RECIPE, tmp_path / "m", overrides=['data.train=["ted:train"]'])
     with pytest.raises(UnknownNameError, match="split"):
         train(RECIPE, tmp_path / "m", overrides=['data.train=["iwslt:trian"]'])
+    with pytest.raises(UnknownNameError, match="split"):
+        train(RECIPE, tmp_path / "m", overrides=['data.dev=["iwslt:devv"]'])
+    with pytest.raises(ConfigError, match=r"model\.marks"):
+        train(RECIPE, tmp_path / "m", overrides=['model.marks=["", "%"]'])
+    assert not (tmp_path / "m").exists()
     with pytest.raises(ConfigError, match="CORPUS:SPLIT"):
         train(RECIPE, tmp_path / "m", overrides=['data.train=["iwslt"]'])

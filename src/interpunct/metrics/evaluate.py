@@ -88,10 +88,10 @@ def evaluate(
     """
     options = options or MetricOptions()
     given = [reference] if isinstance(reference, str | Path | Transcript | Mapping) else list(reference)
-    chosen = list(metrics or (DEFAULT_METRICS if len(given) == 1 else (*DEFAULT_METRICS, WISEBE)))
-    single = [named(name) for name in chosen if name != WISEBE]
     documents = paired([read_documents(each, segments) for each in given], read_documents(hypothesis, segments))
     pairs = [_pair(document, document.hypothesis, align) for document in documents]
+    chosen = list(metrics) if metrics is not None else _default_metrics(pairs, len(given))
+    single = [named(name) for name in chosen if name != WISEBE]
     units = _units(pairs, talks)
     bootstrap = Bootstrap(units, draws=draws)
     values, rows = _score(single, pairs, units, bootstrap, options)
@@ -105,10 +105,16 @@ def evaluate(
         comparisons = _comparisons(single, documents, pairs, baseline, align, units, bootstrap, options)
         values["significance"] = _shown_comparisons(comparisons)
     return Evaluation(
-        _signature(chosen, options, align, units, draws, len(documents), len(given)),
+        _signature(chosen, options, align, units, draws, documents),
         values, tuple(rows), tuple(pairs), comparisons, results, options,
         tuple(document.references for document in documents),
     )  # fmt: skip
+
+
+def _default_metrics(pairs: Sequence[Pair], references: int) -> list[str]:
+    """Return what is scored where nothing is asked for: case only if it is known, WiSeBE for several references."""
+    chosen = [name for name in DEFAULT_METRICS if name != "case" or any(pair.case_scored.any() for pair in pairs)]
+    return chosen if references == 1 else [*chosen, WISEBE]
 
 
 def _units(pairs: Sequence[Pair], talks: str | Path | None) -> Units:
@@ -215,11 +221,11 @@ def _signature(
     align: bool,
     units: Units,
     draws: int,
-    documents: int,
-    references: int,
+    documents: Sequence[Document],
 ) -> str:
     from importlib.metadata import version
 
+    models = sorted({document.hypothesis.model for document in documents} - {""})
     parts = {
         "metrics": "+".join(chosen),
         "classes": options.classes,
@@ -228,10 +234,11 @@ def _signature(
         "average": "micro",
         "mixed": "merged" if options.merge_mixed else "own",
         "align": "levenshtein-restricted" if align else "none",
-        "documents": documents,
-        "references": references,
+        "documents": len(documents),
+        "references": len(documents[0].references),
         "window": options.window,
         "ci": f"bootstrap-{draws} by {units.kind} ({len(units)})",
+        "model": "+".join(models) or "unknown",
         "version": version("interpunct"),
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
