@@ -1,22 +1,20 @@
-"""Micro F1 of the marks on the IWSLT test files, and of case on the cased talks.
+"""Micro F1 of the marks on the IWSLT test files, and of case on the cased talks, with 95 % intervals.
 
     python benchmarks/accuracy.py [--model NAME_OR_DIR]
 
 Marks: test2011 and test2011asr, at every place of the files, over comma, period and question mark; the model
-reads joined words, and a place inside a joined word counts as none. Case: the cased talks of tst2011, every
-class but lower. Argmax, no thresholds.
+reads joined words, and a place inside a joined word counts as none. Sentence ends: the same files, places with
+`. ? ! ;`. Case: the cased talks of tst2011, every class but lower. Argmax, no thresholds. Intervals by blocks
+of ten sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import interpunct
 from interpunct import corpora
-from interpunct.metrics.case import case_prf
-from interpunct.metrics.counts import PrecisionRecall
-from interpunct.metrics.prf import mark_prf
+from interpunct.metrics.evaluate import Evaluation, evaluate
 from report import arguments, report
 
 
@@ -27,28 +25,22 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for split in ("test2011", "test2011asr"):
         (reference,) = corpora.read("iwslt", split)
-        rows += _rows(split, mark_prf(reference.marks, restorer.restore(reference).marks))
-    cased = PrecisionRecall()
-    for talk in corpora.read("iwslt", "test"):
-        cased += case_prf(talk.cases, restorer.restore(talk).cases)["overall"]
-    rows += _rows("test (case)", {"overall": cased})
+        rows += _rows(split, evaluate(reference, restorer.restore(reference), metrics=["prf", "su_er"]))
+    talks = {talk.source: talk for talk in corpora.read("iwslt", "test")}
+    restored = dict(zip(talks, restorer.restore_all(talks.values()), strict=True))
+    rows += _rows("test", evaluate(talks, restored, metrics=["case"]))
     report("accuracy", rows, given.json)
 
 
-def _rows(test: str, counts: Mapping[str, PrecisionRecall]) -> list[dict[str, Any]]:
-    return [
-        {
-            "test": test,
-            "label": label,
-            "precision": _percent(count.precision),
-            "recall": _percent(count.recall),
-            "F1": _percent(count.f1),
-            "correct": count.correct,
-            "predicted": count.predicted,
-            "expected": count.expected,
-        }
-        for label, count in counts.items()
-    ]
+def _rows(test: str, found: Evaluation) -> list[dict[str, Any]]:
+    rows = []
+    for row in found.rows:
+        if "f1" in row.rates:
+            f1 = row.rates["f1"]
+            half = None if f1.low is None or f1.high is None else 50 * (f1.high - f1.low)
+            rates = {name: _percent(row.rates[name].value) for name in ("precision", "recall", "f1")}
+            rows.append({"test": test, "metric": row.metric, "label": row.label, **rates, "f1 ±": half, **row.counts})
+    return rows
 
 
 def _percent(rate: float | None) -> float | None:

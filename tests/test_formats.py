@@ -159,6 +159,12 @@ def test_write_makes_a_whole_file_or_none(tmp_path: Path) -> None:
     assert "yes." in target.read_text()
 
 
+def test_write_refuses_half_a_character(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="half a character"):
+        formats.write(Transcript((Word("x\ud800"),)), tmp_path / "talk.txt")
+    assert not list(tmp_path.iterdir())
+
+
 def test_write_takes_the_format_from_the_extension(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no format has the extension"):
         formats.write(Transcript(()), tmp_path / "talk.xyz")

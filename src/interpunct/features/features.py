@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from interpunct.labels import bare, remembered
 
 _DIGIT = re.compile(r"\d")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate, which no vocabulary takes
 
 
 @dataclass(frozen=True)
@@ -41,4 +42,4 @@ def normalise(text: str) -> str:
     >>> normalise('"Don’t'), normalise("U.S."), normalise("4,754"), normalise("wait…")
     ("don't", 'u.s', '0,000', 'wait')
     """
-    return _DIGIT.sub("0", bare(text))
+    return _DIGIT.sub("0", _HALF_CHARACTER.sub("\ufffd", bare(text)))

@@ -163,4 +163,8 @@ def written(transcripts: Iterable[Transcript], format: Format, options: WriteOpt
     if format.write is None:
         raise InputError(f"format {format.name!r} can be read but not written; use --to json")
     for piece in format.write(transcripts, options):
-        yield piece.encode("utf-8") if isinstance(piece, str) else piece
+        try:
+            yield piece.encode("utf-8") if isinstance(piece, str) else piece
+        except UnicodeEncodeError as error:
+            what = f"{error.object[error.start]!r} is half a character and cannot be written as UTF-8; remove it"
+            raise InputError(what) from None
