@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from interpunct import metrics
 from interpunct.errors import InputError, UnknownNameError
-from interpunct.formats.rttm import RTTM, read_units
-from interpunct.formats.source import Source
 from interpunct.labels import CASES, MARKS, to_three
 from interpunct.metrics import METRICS, Metric, MetricOptions, Pair, pair
 from interpunct.metrics.su_error import count_times
+from interpunct.metrics.su_times import evaluate_times
 from interpunct.transcript import Transcript, Word
 
 every_metric = pytest.mark.parametrize("metric", [metrics.named(name) for name in METRICS], ids=list(METRICS))
@@ -157,14 +156,25 @@ def test_su_er_by_time_matches_as_many_as_there_can_be(reference: list[float], h
     assert found.inserted == len(hypothesis) - found.correct
 
 
-def test_su_er_by_time_reads_rttm(tmp_path: Path) -> None:
-    rows = ["SU talk 1 0.0 1.5 <NA> statement A <NA>", "SU talk 1 2.0 3.0 <NA> question A <NA>"]
-    path = tmp_path / "r.rttm"
-    path.write_text("\n".join(rows) + "\n")
-    ends = [unit.end for unit in read_units(Source.open(path))]
-    assert ends == [1.5, 5.0]
-    assert count_times(ends, [1.6, 4.0]).error == 1.0
-    assert RTTM.name == "rttm"
+def su_lines(*ends: float, file: str = "talk") -> str:
+    return "".join(f"SU {file} 1 0.0 {end} <NA> statement A <NA>\n" for end in ends)
+
+
+def test_su_er_by_time_scores_rttm_files(tmp_path: Path) -> None:
+    (tmp_path / "r.rttm").write_text(su_lines(1.0, 2.0, 5.0) + su_lines(3.0, file="other"))
+    (tmp_path / "h.rttm").write_text(su_lines(1.2, 4.0, 5.1))
+    found = evaluate_times(tmp_path / "r.rttm", tmp_path / "h.rttm")
+    value = found.metrics["su_er"]
+    assert (value["missed"], value["inserted"], value["reference"]) == (2, 1, 4)
+    assert value["error"] == 0.75
+    assert "tolerance:0.5" in found.signature
+    assert evaluate_times(tmp_path / "r.rttm", tmp_path / "h.rttm", tolerance_s=0.0).metrics["su_er"]["error"] == 7 / 4
+
+
+def test_su_er_by_time_says_where_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    (tmp_path / "r.rttm").write_text("SPEAKER talk 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n")
+    with pytest.raises(InputError, match=r"r\.rttm: no SU lines"):
+        evaluate_times(tmp_path / "r.rttm", tmp_path / "r.rttm")
 
 
 def test_case_can_merge_mixed_into_sentence_case() -> None:

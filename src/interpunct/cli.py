@@ -41,18 +41,14 @@ def cli(context: click.Context, debug: bool) -> None:
 
 def _cue_options(command: Callable[..., Any]) -> Callable[..., Any]:
     limits = CueLimits()
-    for option in (
-        click.option("--cue-line", type=int, default=limits.line_characters, show_default=True,
-                     help="Subtitles: characters a line."),
-        click.option("--cue-lines", type=int, default=limits.lines, show_default=True, help="Subtitles: lines a cue."),
-        click.option("--cue-min", type=float, default=limits.min_s, show_default=True,
-                     help="Subtitles: seconds a cue at least."),
-        click.option("--cue-max", type=float, default=limits.max_s, show_default=True,
-                     help="Subtitles: seconds a cue at most."),
-        click.option("--cue-speed", type=float, default=limits.characters_per_s, show_default=True,
-                     help="Subtitles: characters a second."),
-    ):  # fmt: skip
-        command = option(command)
+    for name, kind, default, what in (
+        ("--cue-speed", float, limits.characters_per_s, "characters a second at most"),
+        ("--cue-max", float, limits.max_s, "seconds a cue at most"),
+        ("--cue-min", float, limits.min_s, "seconds a cue at least"),
+        ("--cue-lines", int, limits.lines, "lines a cue"),
+        ("--cue-line", int, limits.line_characters, "characters a line"),
+    ):
+        command = click.option(name, type=kind, default=default, show_default=True, help=f"Subtitles: {what}.")(command)
     return command
 
 
@@ -66,7 +62,7 @@ def _io_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it."),
     ):
         command = option(command)
-    return _cue_options(command)
+    return command
 
 
 def _threshold(_context: click.Context, _option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
@@ -119,6 +115,7 @@ def _threshold(_context: click.Context, _option: click.Parameter, values: Iterab
     show_default=True,
     help="What runs the jobs.",
 )
+@_cue_options
 @click.pass_context
 def restore(
     context: click.Context,
@@ -144,6 +141,7 @@ def restore(
 @click.argument("inputs", nargs=-1, metavar="[INPUT ...]")
 @_io_options
 @click.option("--recut", is_flag=True, help="Subtitles: cut cues anew at sentence ends instead of keeping them.")
+@_cue_options
 @click.pass_context
 def convert(context: click.Context, /, inputs: tuple[str, ...], recut: bool, **io: Any) -> None:
     """Convert one format to another; nothing is restored."""
@@ -253,6 +251,8 @@ def export(model: str, output: str, int8: bool) -> None:
     show_default=True,
     help="Plain text: whether line ends or marks are the sentence boundaries.",
 )
+@click.option("--by-time", is_flag=True, help="RTTM: compare the SU lines by their times, whatever the words.")
+@click.option("--tolerance", type=float, default=0.5, show_default=True, metavar="SECONDS", help="With --by-time.")
 @click.option("--units", metavar="FILE.xml", help="Draw the bootstrap by the talks of an IWSLT XML file.")
 @click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap draws.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the same as --view json.")
@@ -269,6 +269,8 @@ def evaluate(
     merge_mixed: bool,
     align: bool,
     segments: Any,
+    by_time: bool,
+    tolerance: float,
     units: str | None,
     draws: int,
     as_json: bool,
@@ -280,17 +282,24 @@ def evaluate(
     from interpunct.metrics import MetricOptions, report
     from interpunct.metrics.evaluate import evaluate as run_evaluation
 
-    found = run_evaluation(
-        references[0] if len(references) == 1 else references,
-        hypothesis,
-        metrics=metrics or None,
-        align=align,
-        baseline=baseline,
-        options=MetricOptions(classes=int(classes), merge_mixed=merge_mixed, window=window),
-        segments=segments,
-        talks=units,
-        draws=draws,
-    )
+    if by_time:
+        if len(references) > 1:
+            raise InputError("--by-time takes one reference; leave the others out")
+        from interpunct.metrics.su_times import evaluate_times
+
+        found = evaluate_times(references[0], hypothesis, tolerance_s=tolerance, draws=draws)
+    else:
+        found = run_evaluation(
+            references[0] if len(references) == 1 else references,
+            hypothesis,
+            metrics=metrics or None,
+            align=align,
+            baseline=baseline,
+            options=MetricOptions(classes=int(classes), merge_mixed=merge_mixed, window=window),
+            segments=segments,
+            talks=units,
+            draws=draws,
+        )
     if plot is not None:
         from interpunct.metrics.plot import draw
 
