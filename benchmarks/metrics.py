@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from interpunct.align import align
-from interpunct.labels import recase
+from interpunct.cases import recase
 from interpunct.metrics import METRICS, MetricOptions, named, pair
 from interpunct.metrics.evaluate import evaluate
 from interpunct.transcript import Transcript, Word

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from interpunct import corpora
+from interpunct.cases import CASES
 from interpunct.corpora import earnings21, esic, iwslt, ljspeech, syntax
 from interpunct.errors import InputError, UnknownNameError
-from interpunct.labels import CASES, MARKS
+from interpunct.labels import MARKS
 from interpunct.transcript import Transcript
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

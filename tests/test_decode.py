@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from interpunct import render
+from interpunct.cases import CASES
 from interpunct.decode import DecodeOptions, Decoder
 from interpunct.errors import InputError
-from interpunct.labels import CASES, MARKS, parse_text
+from interpunct.labels import MARKS, parse_text
 from interpunct.models.scores import Scores
 from interpunct.transcript import Transcript, Word
 

@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpunct import render
+from interpunct.cases import CASES, case_of, recase
 from interpunct.clitics import join_clitics, split_clitics
-from interpunct.labels import (
-    CASES,
-    MARKS,
-    attach,
-    case_of,
-    parse_text,
-    parse_words,
-    recase,
-    split_token,
-    surface,
-)
+from interpunct.labels import MARKS, attach, parse_text, parse_words, split_token, surface
 from interpunct.transcript import Transcript, Word
 
 LEXICON = {"iphone": "iPhone", "mcdonald": "McDonald", "mrna": "mRNA", "ceos": "CEOs"}

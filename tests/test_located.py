@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from interpunct import formats
 from interpunct.errors import InputError
-from interpunct.formats import located
+from interpunct.formats import located, word_entries
 from interpunct.formats.source import Source
 from interpunct.transcript import Transcript, Word
 
@@ -216,7 +216,7 @@ def test_seconds_are_rounded_once() -> None:
 
 
 def test_spread_gives_times_to_the_outer_words_only() -> None:
-    words = list(located.spread({}, "— well , so be it .", 1.0, 2.5, "A"))
+    words = list(word_entries.spread({}, "— well , so be it .", 1.0, 2.5, "A"))
     assert [(word.text, word.start, word.end) for word in words if word.start or word.end] == [
         ("well", 1.0, None),
         ("it", None, 2.5),
@@ -226,7 +226,7 @@ def test_spread_gives_times_to_the_outer_words_only() -> None:
 
 def test_spread_refuses_a_phrase_that_ends_before_it_starts() -> None:
     with pytest.raises(InputError, match="before start"):
-        list(located.spread({}, "two words", 2.0, 1.0))
+        list(word_entries.spread({}, "two words", 2.0, 1.0))
 
 
 def test_parsed_keeps_one_word_for_an_entry() -> None:
@@ -236,7 +236,7 @@ def test_parsed_keeps_one_word_for_an_entry() -> None:
         Word("10\u00a0000"),
         Word("so ?", 3.0, 4.0),
     ]
-    words = located.parsed(entries)
+    words = word_entries.parsed(entries)
     assert [(word.text, word.mark, word.start, word.end) for word in words] == [
         ("New York", ",", 1.0, 2.0),
         ("10\u00a0000", "", None, None),

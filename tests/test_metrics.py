@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpunct import metrics
+from interpunct.cases import CASES
 from interpunct.errors import InputError, UnknownNameError
-from interpunct.labels import CASES, MARKS, to_three
+from interpunct.labels import MARKS, to_three
 from interpunct.metrics import METRICS, Metric, MetricOptions, Pair, pair
 from interpunct.metrics.su_error import count_times
 from interpunct.metrics.su_times import evaluate_times

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from interpunct import models
+from interpunct.cases import CASES
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.export import export
 from interpunct.features import Features
-from interpunct.labels import CASES, MARKS, parse_text
+from interpunct.labels import MARKS, parse_text
 from interpunct.models import MODELS, Model
 from interpunct.models.bigru import BiGRU
 from interpunct.models.encoded import encode

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpunct.cases import CASES
 from interpunct.errors import InputError
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.jsonl import JSONL
 from interpunct.formats.own import JSON
 from interpunct.formats.parquet import PARQUET
 from interpunct.formats.source import Source
-from interpunct.labels import CASES, MARKS
+from interpunct.labels import MARKS
 from interpunct.transcript import Transcript, Word
 
 SAMPLES = Path(__file__).parent / "samples"

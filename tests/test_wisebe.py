@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from interpunct.cases import bare
 from interpunct.errors import InputError
-from interpunct.labels import bare, parse_text
+from interpunct.labels import parse_text
 from interpunct.metrics import wisebe
 from interpunct.metrics.boundaries import boundaries_of_lines, is_segment_per_line
 from interpunct.metrics.counts import PrecisionRecall

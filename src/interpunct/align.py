@@ -14,7 +14,8 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from interpunct.labels import bare, stronger
+from interpunct.cases import bare
+from interpunct.labels import stronger
 
 Ints = npt.NDArray[np.int64]
 NOWHERE = -1

@@ -17,17 +17,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from interpunct.cases import bare, case_of, is_literal, recase
 from interpunct.errors import InputError
-from interpunct.labels import (
-    MARKS,
-    SENTENCE_MARKS,
-    bare,
-    case_of,
-    ends_with_own_period,
-    is_literal,
-    recase,
-    standalone_mark,
-)
+from interpunct.labels import MARKS, SENTENCE_MARKS, ends_with_own_period, standalone_mark
 from interpunct.models.scores import Array, Scores
 from interpunct.transcript import Word
 

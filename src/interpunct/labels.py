@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce, wraps
-from typing import TypeVar
+from functools import lru_cache, reduce
 
+from interpunct.cases import bare, case_of, remembered, trim
 from interpunct.transcript import Word
 
 MARKS = ("", ",", ".", "?", "!", ":", ";", "—")
@@ -26,9 +26,6 @@ MARKS = ("", ",", ".", "?", "!", ":", ";", "—")
 
 SENTENCE_MARKS = frozenset(".?!")
 """Marks that end a sentence when text is written."""
-
-CASES = ("lower", "sentence", "upper", "single", "mixed")
-"""All cases; see `case_of`."""
 
 _THREE = {"!": ".", ";": ".", "…": ".", ":": ",", "—": ","}
 _STRONGEST_FIRST = "?!.;:—,"
@@ -48,7 +45,6 @@ _TITLES = frozenset(
     "cf viz".split()
 )
 _ABBREVIATIONS = frozenset("etc inc ltd co corp jr sr bros dept est approx fig vol ed eds al ave blvd".split())
-_LONGEST_REMEMBERED = 64
 # After "U.S." or "etc." one of these words, capitalised, says that a new sentence has begun.
 _SENTENCE_OPENERS = frozenset(
     "a about after all also an and are as at because before but by can did do does even every for from "
@@ -59,24 +55,6 @@ _SENTENCE_OPENERS = frozenset(
 )
 
 
-T = TypeVar("T")
-
-
-def remembered(size: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """Remember what a function of one token gives, but not for tokens so long that they are no words."""
-
-    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        cached = lru_cache(maxsize=size)(function)
-
-        @wraps(function)
-        def wrapper(token: str) -> T:
-            return cached(token) if len(token) <= _LONGEST_REMEMBERED else function(token)
-
-        return wrapper
-
-    return decorate
-
-
 def to_three(mark: str) -> str:
     """Map a mark to the papers' three: `! ; …` are a period, `: —` a comma.
 
@@ -84,103 +62,6 @@ def to_three(mark: str) -> str:
     ['', ',', '?', '.', ',']
     """
     return _THREE.get(mark, mark)
-
-
-def case_of(text: str) -> str:
-    """Return the case class of a word.
-
-    >>> [case_of(text) for text in ("word", "42", "I", "a", "Word", "I'm", "NATO's", "CEOs", "3D")]
-    ['lower', 'lower', 'single', 'lower', 'sentence', 'sentence', 'upper', 'upper', 'upper']
-    >>> [case_of(text) for text in ("iPhone", "McDonald", "Anglo-Saxon")]
-    ['mixed', 'mixed', 'mixed']
-    """
-    if text.islower():
-        return "lower"
-    letters = [character for character in text if character.isupper() or character.islower()]
-    if not any(character.isupper() for character in letters):
-        return "lower"
-    if all(character.isupper() for character in letters):
-        return "single" if sum(character.isalnum() for character in text) == 1 else "upper"
-    stem = _without_plural(text)
-    if stem is not None and stem.isupper() and sum(map(str.isalpha, stem)) > 1:
-        return "upper"
-    if letters[0].isupper() and not any(character.isupper() for character in letters[1:]):
-        return "sentence"
-    return "mixed"
-
-
-def _without_plural(text: str) -> str | None:
-    """Return "NATO" for "NATO's" and "CEO" for "CEOs"; None where there is no such ending."""
-    core = text.rstrip('"”»)]}…')
-    if core.endswith(("'s", "’s")):
-        return core[:-2]
-    return core[:-1] if core.endswith("s") else None
-
-
-def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> str:
-    """Write a word in a case; letters change, nothing else does.
-
-    `lexicon` maps a lower-case core to its surface form. It is asked for mixed words, and for upper ones
-    because "CEOs" cannot be told from "BOSS" by rule; a mixed word it does not hold becomes sentence case.
-
-    >>> recase("nato's", "upper"), recase('"iphone', "mixed", {"iphone": "iPhone"}), recase("u.s.", "upper")
-    ("NATO's", '"iPhone', 'U.S.')
-    """
-    low = _map_letters(text, str.lower)
-    if case == "lower":
-        return low
-    if case in ("mixed", "upper") and lexicon:
-        opening, core, closing = trim(low)
-        form = lexicon.get(core)
-        if form is not None and (case == "mixed" or case_of(form) == "upper"):
-            return opening + form + closing
-    if case == "upper":
-        for ending in ("'s", "’s"):
-            opening, core, closing = trim(low)
-            if core.endswith(ending):
-                return opening + _map_letters(core[: -len(ending)], str.upper) + ending + closing
-        return _map_letters(low, str.upper)
-    for index, character in enumerate(low):
-        if character.isalnum():  # the first letter, unless a digit comes before it: "4th" opens a sentence so
-            return low[:index] + _map_letters(character, str.upper) + low[index + 1 :]
-    return low
-
-
-def _map_letters(text: str, change: Callable[[str], str]) -> str:
-    """Apply `str.upper` or `str.lower` to each letter that has a partner: "ß", "İ" and "ſ" stay themselves."""
-    if text.isascii():
-        return change(text)
-    return "".join(_partner(character, change) for character in text)
-
-
-def _partner(character: str, change: Callable[[str], str]) -> str:
-    changed = change(character)
-    there_and_back = len(changed) == 1 and character in (changed.lower(), changed.upper())
-    return changed if there_and_back else character
-
-
-def trim(text: str) -> tuple[str, str, str]:
-    """Split a word into what clings before it, its core, and what clings behind it.
-
-    >>> trim('("so')
-    ('("', 'so', '')
-    """
-    first, last = 0, len(text)
-    while first < last and not text[first].isalnum() and text[first] not in "'’$€£#@&.":
-        first += 1
-    while last > first and (text[last - 1] in _QUOTES or text[last - 1] in ")]}…"):
-        last -= 1
-    return text[:first], text[first:last], text[last:]
-
-
-@remembered(1 << 16)
-def bare(text: str) -> str:
-    """Return a word as it is compared: lower case, without what clings to it, its apostrophe straight.
-
-    >>> bare('"Don’t'), bare("U.S."), bare("wait…")
-    ("don't", 'u.s', 'wait')
-    """
-    return trim(text)[1].lower().replace("’", "'").rstrip(".")
 
 
 @remembered(1 << 16)
@@ -211,15 +92,6 @@ def _is_abbreviation(core: str) -> bool:
         return word.isupper() and word != "I"
     low = word.lower()
     return low in _TITLES or low in _ABBREVIATIONS or bool(_DOTTED.match(word))
-
-
-def is_literal(text: str) -> bool:
-    """Say whether a word is an address or a tag, whose capitals mean something: it is never recased.
-
-    >>> is_literal("https://a.example/bC"), is_literal("@Anna"), is_literal("Anna")
-    (True, True, False)
-    """
-    return "://" in text or "@" in text or text.startswith(("#", "www."))
 
 
 def ends_with_own_period(text: str) -> bool:

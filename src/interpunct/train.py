@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interpunct import config, corpora
+from interpunct.cases import CASES, recase, trim
 from interpunct.errors import ConfigError
 from interpunct.features import normalise
-from interpunct.labels import CASES, MARKS, recase, trim
+from interpunct.labels import MARKS
 from interpunct.models import type_named
 from interpunct.models.encoded import encode
 from interpunct.models.folder import Description, save_lexicon

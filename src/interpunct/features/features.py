@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from interpunct.labels import bare, remembered
+from interpunct.cases import bare, remembered
 
 _DIGIT = re.compile(r"\d")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate, which no vocabulary takes

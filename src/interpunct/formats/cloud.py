@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from interpunct.formats import located
+from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format
 from interpunct.formats.source import Source
 from interpunct.transcript import Transcript, Word
@@ -35,9 +35,9 @@ def _reader(channels_of: Callable[[dict[str, Any]], Channels]) -> Callable[[Sour
     def transcripts(data: Any, name: str) -> list[Transcript]:
         channels = channels_of(located.an_object(data, "the document"))
         if len(channels) < 2:
-            return [Transcript(located.parsed(chain.from_iterable(channels.values())), name)]
+            return [Transcript(word_entries.parsed(chain.from_iterable(channels.values())), name)]
         return [
-            Transcript(located.parsed(words), name if channel is None else f"{name}#{channel}")
+            Transcript(word_entries.parsed(words), name if channel is None else f"{name}#{channel}")
             for channel, words in channels.items()
         ]
 
@@ -78,7 +78,7 @@ def _aws_channels(data: dict[str, Any]) -> Channels:
     words = list(_aws_words(results, _aws_speakers(results)))
     if not words:
         transcript = _first(results, "transcripts")
-        words = list(located.spread(transcript, located.string(transcript, "transcript") or ""))
+        words = list(word_entries.spread(transcript, located.string(transcript, "transcript") or ""))
     return {None: words}
 
 
@@ -104,7 +104,7 @@ def _aws_words(owner: dict[str, Any], speakers: dict[tuple[float | None, float |
             yield held
         start, end = located.number(item, "start_time"), located.number(item, "end_time")
         speaker = located.label(item, "speaker_label") or speakers.get((start, end))
-        held = located.word(item, token, start, end, located.number(best, "confidence"), speaker)
+        held = word_entries.word(item, token, start, end, located.number(best, "confidence"), speaker)
     if held is not None:
         yield held
 
@@ -150,9 +150,9 @@ def _google_words(best: dict[str, Any]) -> Iterator[Word]:
         end = _google_time(entry, "endTime", "end_time", "endOffset", "end_offset")
         speaker = located.label(entry, "speakerLabel", "speaker_label", "speakerTag", "speaker_tag")
         named = None if speaker in ("0", "") else speaker  # speakers count from 1; 0 is protobuf's "not set"
-        yield located.word(entry, _token(entry, "word"), start, end, located.number(entry, "confidence"), named)
+        yield word_entries.word(entry, _token(entry, "word"), start, end, located.number(entry, "confidence"), named)
     if not entries:
-        yield from located.spread(best, located.string(best, "transcript") or "")
+        yield from word_entries.spread(best, located.string(best, "transcript") or "")
 
 
 def _google_time(entry: dict[str, Any], *names: str) -> float | None:
@@ -197,9 +197,9 @@ def _deepgram_words(best: dict[str, Any]) -> Iterator[Word]:
         token = _token(entry, "punctuated_word", "word")
         start, end = located.number(entry, "start"), located.number(entry, "end")
         confidence, speaker = located.number(entry, "confidence"), located.label(entry, "speaker")
-        yield located.word(entry, token, start, end, confidence, speaker)
+        yield word_entries.word(entry, token, start, end, confidence, speaker)
     if not entries:
-        yield from located.spread(best, located.string(best, "transcript") or "")
+        yield from word_entries.spread(best, located.string(best, "transcript") or "")
 
 
 DEEPGRAM = Format(
@@ -234,7 +234,7 @@ def _assemblyai_channels(data: dict[str, Any]) -> Channels:
         if text is None:
             what = located.string(data, "error") or "neither 'words' nor 'text' in it; wait until it is done"
             raise located.wrong(data, f"not a finished AssemblyAI transcript: {what}")
-        return {None: list(located.spread(data, text))}
+        return {None: list(word_entries.spread(data, text))}
     return _collected(_assemblyai_words(data))
 
 
@@ -243,7 +243,7 @@ def _assemblyai_words(data: dict[str, Any]) -> Iterator[tuple[str | None, Word]]
         start = located.seconds(located.exact(entry, "start"), per_second=_MS_PER_S)
         end = located.seconds(located.exact(entry, "end"), per_second=_MS_PER_S)
         confidence, speaker = located.number(entry, "confidence"), located.label(entry, "speaker")
-        word = located.word(entry, _token(entry, "text"), start, end, confidence, speaker)
+        word = word_entries.word(entry, _token(entry, "text"), start, end, confidence, speaker)
         yield located.label(entry, "channel"), word
 
 
@@ -285,10 +285,10 @@ def _azure_batch_words(phrase: dict[str, Any]) -> Iterator[tuple[str | None, Wor
     for entry in entries:
         confidence = located.number(entry, "confidence")
         token = _token(entry, "displayText", "word")
-        yield channel, located.word(entry, token, *_azure_times(entry), confidence, speaker)
+        yield channel, word_entries.word(entry, token, *_azure_times(entry), confidence, speaker)
     if not entries:
         text = located.string(best, "display", "lexical") or ""
-        for word in located.spread(phrase, text, *_azure_times(phrase), speaker):
+        for word in word_entries.spread(phrase, text, *_azure_times(phrase), speaker):
             yield channel, word
 
 
@@ -297,10 +297,10 @@ def _azure_fast_words(phrase: dict[str, Any]) -> Iterator[tuple[str | None, Word
     entries = located.objects(phrase, "words")
     for entry in entries:
         confidence = located.number(entry, "confidence")
-        yield channel, located.word(entry, _token(entry, "text"), *_azure_times(entry), confidence, speaker)
+        yield channel, word_entries.word(entry, _token(entry, "text"), *_azure_times(entry), confidence, speaker)
     if not entries:
         text = located.string(phrase, "text") or ""
-        for word in located.spread(phrase, text, *_azure_times(phrase), speaker):
+        for word in word_entries.spread(phrase, text, *_azure_times(phrase), speaker):
             yield channel, word
 
 
@@ -310,10 +310,10 @@ def _azure_answer_words(answer: dict[str, Any]) -> Iterator[Word]:
     entries = located.objects(best, "DisplayWords") or located.objects(best, "Words")
     for entry in entries:
         confidence = located.number(entry, "Confidence")
-        yield located.word(entry, _token(entry, "Word"), *_azure_times(entry), confidence, speaker)
+        yield word_entries.word(entry, _token(entry, "Word"), *_azure_times(entry), confidence, speaker)
     if not entries:
         text = located.string(best, "Display") or located.string(answer, "DisplayText") or ""
-        yield from located.spread(answer, text, *_azure_times(answer), speaker)
+        yield from word_entries.spread(answer, text, *_azure_times(answer), speaker)
 
 
 def _azure_times(item: dict[str, Any]) -> tuple[float | None, float | None]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from interpunct import render
 from interpunct.errors import InputError
-from interpunct.formats import located, own
+from interpunct.formats import located, own, word_entries
 from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
@@ -77,7 +77,7 @@ def _words(row: dict[str, Any]) -> tuple[Word, ...]:
     # Words with a `raw` are ours, as in the Parquet that we write: their tags are given, not to be found.
     if items and all(isinstance(item, dict) and "raw" in item for item in items):
         return tuple(map(own.word_of, items))
-    return located.parsed(_entry(item, items) for item in items)
+    return word_entries.parsed(_entry(item, items) for item in items)
 
 
 def _entry(item: Any, items: list[Any]) -> Word:
@@ -89,7 +89,7 @@ def _entry(item: Any, items: list[Any]) -> Word:
         raise located.wrong(entry, "a word without 'text' or 'word'; every word needs one")
     start, end = located.number(entry, "start"), located.number(entry, "end")
     confidence = located.number(entry, "confidence", "conf", "probability", "score")
-    return located.word(entry, token, start, end, confidence, located.label(entry, "speaker"))
+    return word_entries.word(entry, token, start, end, confidence, located.label(entry, "speaker"))
 
 
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:

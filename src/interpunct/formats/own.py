@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from interpunct import render
+from interpunct.cases import CASES
 from interpunct.errors import InputError
 from interpunct.formats import located
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
-from interpunct.labels import CASES, MARKS
+from interpunct.labels import MARKS
 from interpunct.transcript import Sentence, Transcript, Word
 
 VERSION = 1

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from interpunct import render
-from interpunct.formats import located
+from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source
 from interpunct.labels import surface
@@ -24,7 +24,7 @@ _SIGNATURES = ({"result.word"}, {"result.conf"}, {"partial"}, {"alternatives.tex
 def read(source: Source) -> Iterator[Transcript]:
     """Read all results as one document."""
     results = located.read_located(source.text, source.id, _results)
-    yield Transcript(located.parsed(chain.from_iterable(results)), source.id)
+    yield Transcript(word_entries.parsed(chain.from_iterable(results)), source.id)
 
 
 def _results(data: Any, _: str) -> list[Word]:
@@ -43,12 +43,14 @@ def _words(result: dict[str, Any]) -> Iterator[Word]:
         if token is None:
             raise located.wrong(entry, "an item of 'result' without a 'word'; every item needs one")
         start, end = located.number(entry, "start"), located.number(entry, "end")
-        yield located.word(entry, token, start, end, located.number(entry, "conf"), located.label(entry, "speaker"))
+        yield word_entries.word(
+            entry, token, start, end, located.number(entry, "conf"), located.label(entry, "speaker")
+        )
     if not entries:
         text = located.string(best, "text")
         if text is None and not {"text", "result", "alternatives"} & result.keys():
             raise located.wrong(best, "neither 'result' nor 'text' in it; is this Vosk's JSON?")
-        yield from located.spread(best, text or "")
+        yield from word_entries.spread(best, text or "")
 
 
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:

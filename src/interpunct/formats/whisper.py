@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from interpunct import render
-from interpunct.formats import located
+from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
 from interpunct.labels import standalone_mark, surface
@@ -49,7 +49,7 @@ def read(source: Source) -> Iterator[Transcript]:
 def _transcript(data: Any, name: str) -> Transcript:
     # faster-whisper's segments are often dumped as a bare list.
     document = {"segments": data} if isinstance(data, list) else located.an_object(data, "the document")
-    return Transcript(located.parsed(_words(document)), name)
+    return Transcript(word_entries.parsed(_words(document)), name)
 
 
 def _words(document: dict[str, Any]) -> Iterator[Word]:
@@ -70,7 +70,7 @@ def _words(document: dict[str, Any]) -> Iterator[Word]:
     elif document.get("text") is None and "segments" not in document:
         raise located.wrong(document, "no 'segments', 'words' or 'text' in it; is this Whisper's JSON?")
     else:
-        yield from located.spread(document, located.string(document, "text") or "")
+        yield from word_entries.spread(document, located.string(document, "text") or "")
 
 
 def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
@@ -95,14 +95,14 @@ def _entries(segment: dict[str, Any]) -> Iterator[Piece]:
         confidence = located.number(entry, "probability", "score", "confidence")
         yield (
             entry,
-            located.word(entry, token, start, end, confidence, located.label(entry, "speaker") or speaker),
+            word_entries.word(entry, token, start, end, confidence, located.label(entry, "speaker") or speaker),
         )
 
 
 def _phrase(segment: dict[str, Any]) -> Iterator[Word]:
     text = located.string(segment, "text") or ""
     start, end = located.number(segment, "start"), located.number(segment, "end")
-    yield from located.spread(segment, text, start, end, located.label(segment, "speaker"))
+    yield from word_entries.spread(segment, text, start, end, located.label(segment, "speaker"))
 
 
 def _chunk_words(chunks: list[dict[str, Any]]) -> Iterator[Word]:
@@ -130,7 +130,7 @@ def _cpp_pieces(segment: dict[str, Any]) -> Iterator[Piece]:
     speaker = located.label(segment, "speaker")
     for token in tokens:
         text, confidence = located.string(token, "text") or "", located.number(token, "p")
-        yield token, located.word(token, text, *_cpp_times(token), confidence, speaker)
+        yield token, word_entries.word(token, text, *_cpp_times(token), confidence, speaker)
 
 
 def _cpp_times(item: dict[str, Any]) -> tuple[float | None, float | None]:
@@ -141,7 +141,7 @@ def _cpp_times(item: dict[str, Any]) -> tuple[float | None, float | None]:
 
 def _spread_pieces(phrase: dict[str, Any], start: float | None, end: float | None) -> Iterator[Piece]:
     text = located.string(phrase, "text") or ""
-    for index, word in enumerate(located.spread(phrase, text, start, end, located.label(phrase, "speaker"))):
+    for index, word in enumerate(word_entries.spread(phrase, text, start, end, located.label(phrase, "speaker"))):
         spaced = index > 0 or text[0].isspace()
         yield phrase, replace(word, text=f" {word.text}" if spaced else word.text)
 
@@ -173,7 +173,7 @@ def _joined(pieces: Iterable[Piece], continues: Callable[[str], bool]) -> Iterat
                 continue
             known = [value for value in (held.confidence, word.confidence) if value is not None]
             confidence = min(known, default=None)
-            held = located.word(item, held.text + word.text, held.start, word.end, confidence, held.speaker)
+            held = word_entries.word(item, held.text + word.text, held.start, word.end, confidence, held.speaker)
         else:
             yield held
             held = word

@@ -2,7 +2,7 @@
 
 In: the text of a file. Out: its words and, for each, whether a segment ends there: at the line ends and nowhere
 else, whatever marks stand inside a line. For running text, where `. ? ! ;` end a segment, see
-`su_error.boundaries`. The words are the same either way, and compare without case (`labels.bare`).
+`su_error.boundaries`. The words are the same either way, and compare without case (`cases.bare`).
 """
 
 from __future__ import annotations

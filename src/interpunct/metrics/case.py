@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from interpunct.labels import CASES
+from interpunct.cases import CASES
 from interpunct.metrics.counts import Counts, PrecisionRecall
 from interpunct.metrics.metric import Metric
 from interpunct.metrics.pair import Pair

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.align import align
-from interpunct.labels import attach, recase, surface
+from interpunct.cases import recase
+from interpunct.labels import attach, surface
 from interpunct.metrics import report
 from interpunct.metrics.classes import class_of
 from interpunct.metrics.evaluate import Evaluation

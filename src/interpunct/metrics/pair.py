@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.align import NOWHERE, Alignment, align, carry_marks
+from interpunct.cases import bare
 from interpunct.errors import InputError
-from interpunct.labels import bare, mark_with_ellipsis
+from interpunct.labels import mark_with_ellipsis
 from interpunct.metrics.counts import Count, Counts, Rate, ratio
 from interpunct.transcript import Transcript
 
