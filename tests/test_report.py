@@ -142,7 +142,7 @@ def test_latex_escapes_and_keeps_every_line_as_wide_as_its_tabular(several: Eval
             width = len(re.findall("[lr]", line.split("}{")[1]))
         if line.endswith(r"\\"):
             assert len(re.findall(r"(?<!\\)&", line)) == width - 1
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == text.count(r"\bottomrule") == 4
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == text.count(r"\bottomrule") == 6
 
 
 @pytest.mark.parametrize("character", list("\\&%$#_{}~^"))
@@ -202,13 +202,14 @@ def test_views_show_words_and_every_place_when_aligned() -> None:
 
 def test_wisebe_is_shown_by_transcript_with_means(several: Evaluation) -> None:
     shown = report.grids(several)
-    single, score, agreement = (grid for grid in shown if grid.title.startswith("WiSeBE"))
+    single, score, agreement, schemes = (grid for grid in shown if grid.title.startswith("WiSeBE"))
     assert [row[:2] for row in single.rows[:3]] == [("one", "reference 1"), ("one", "reference 2"), ("one", "mean")]
     assert [row[0] for row in score.rows] == ["one", "two|_&", "mean"]
     result = several.wisebe[0]
     assert score.rows[0][-1] == f"{result.wisebe:.3f}"
     assert single.rows[1][-1] == f"{result.per_reference[1].f1:.3f}"
     assert agreement.rows[0][2] == f"{result.agreement.fleiss_kappa:.3f}"
+    assert schemes.rows[0][1:3] == (f"{result.mean_ser:.3f}", f"{result.lenient.error:.3f}")
     lines = {line["label"]: line for line in parsed(several) if line["metric"] == "wisebe"}
     assert number(lines["mean"]["wisebe"]) == several.metrics["wisebe"]["wisebe"]
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from interpunct.errors import InputError
 from interpunct.labels import parse_text
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.metric import MetricOptions
-from interpunct.metrics.pair import Mask, pair
+from interpunct.metrics.pair import pair
 from interpunct.metrics.segmentation import SEGMENTATION, Segments, segment_counts, window_size
 from interpunct.transcript import Transcript
 

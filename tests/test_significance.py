@@ -30,9 +30,11 @@ def units(size: int) -> Units:
 def test_units_are_documents_from_ten_on_and_blocks_of_sentences_below() -> None:
     one = document("A b. " * 25, "a b. " * 25)
     assert choose_units([one] * 10).kind == "document"
-    blocks = choose_units([one])
-    assert blocks.kind == "block of 10 sentences"
-    assert blocks.starts[0].tolist() == [0, 20, 40]
+    assert choose_units([one]).kind == "block of 1 sentence"
+    assert choose_units([document("A b. " * 200, "a b. " * 200)]).kind == "block of 10 sentences"
+    assert block_units([one]).starts[0].tolist() == [0, 20, 40]
+    nothing = document("", "")
+    assert choose_units([one, *[nothing] * 11]).kind == "block of 1 sentence"
     assert len(document_units([one, one])) == 2
 
 
@@ -77,6 +79,8 @@ def test_compare_knows_a_real_difference_from_none() -> None:
     assert real.p_randomisation < 0.01
     same = compare(good, good, "f1", bootstrap)
     assert (same.delta, same.p, same.p_randomisation) == (0.0, 1.0, 1.0)
+    alone = compare(good.mapped(lambda a: a[:1]), bad.mapped(lambda a: a[:1]), "f1", Bootstrap(units(1)))
+    assert (alone.p, alone.p_randomisation) == (None, None)
     reverse = compare(bad, good, "f1", bootstrap)
     assert reverse.delta == pytest.approx(-real.delta)
 

@@ -13,9 +13,8 @@ from interpunct.cases import bare
 from interpunct.errors import InputError
 from interpunct.labels import parse_text
 from interpunct.metrics import wisebe
-from interpunct.metrics.boundaries import boundaries_of_lines, is_segment_per_line
+from interpunct.metrics.boundaries import Mask, boundaries_of_lines, is_segment_per_line
 from interpunct.metrics.counts import PrecisionRecall
-from interpunct.metrics.pair import Mask
 from interpunct.metrics.su_error import Boundaries
 from interpunct.metrics.wisebe import Wisebe, evaluate_document, pearson, table, value, values
 
@@ -241,7 +240,8 @@ def test_wisebe_of_several_transcripts_is_a_table_with_means() -> None:
     shown = values(results)
     assert shown["wisebe"] == rows[-1]["wisebe"]
     assert shown["per_reference"][1]["f1"] == rows[-1]["f1_2"]
-    assert shown["documents"] == [value(result) for result in results]
+    named = zip("123", results, strict=True)
+    assert shown["documents"] == [{"name": name, **value(result)} for name, result in named]
     assert [row["transcript"] for row in table(results)] == ["1", "2", "3", "mean"]
 
 

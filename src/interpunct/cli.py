@@ -251,6 +251,14 @@ def export(model: str, output: str, int8: bool) -> None:
     show_default=True,
     help="Plain text: whether line ends or marks are the sentence boundaries.",
 )
+@click.option(
+    "--from",
+    "from_",
+    type=click.Choice([*formats.FORMATS, *formats.ALIASES]),
+    metavar="FORMAT",
+    help="Format of the files; the content decides.",
+)
+@click.option("--encoding", metavar="NAME", help="Text encoding of the files; UTF-8 or a BOM's without it.")
 @click.option("--by-time", is_flag=True, help="RTTM: compare the SU lines by their times, whatever the words.")
 @click.option("--tolerance", type=float, default=0.5, show_default=True, metavar="SECONDS", help="With --by-time.")
 @click.option("--units", metavar="FILE.xml", help="Draw the bootstrap by the talks of an IWSLT XML file.")
@@ -269,6 +277,8 @@ def evaluate(
     merge_mixed: bool,
     align: bool,
     segments: Any,
+    from_: str | None,
+    encoding: str | None,
     by_time: bool,
     tolerance: float,
     units: str | None,
@@ -280,11 +290,12 @@ def evaluate(
 ) -> None:  # fmt: skip
     """Score a hypothesis against one reference or several."""
     from interpunct.metrics import MetricOptions, report
+    from interpunct.metrics.documents import ReadOptions
     from interpunct.metrics.evaluate import evaluate as run_evaluation
 
     if by_time:
-        if len(references) > 1:
-            raise InputError("--by-time takes one reference; leave the others out")
+        if len(references) > 1 or metrics or baseline or align or units or plot or page:
+            raise InputError("--by-time compares SU lines with one reference alone; leave the other options out")
         from interpunct.metrics.su_times import evaluate_times
 
         found = evaluate_times(references[0], hypothesis, tolerance_s=tolerance, draws=draws)
@@ -296,7 +307,7 @@ def evaluate(
             align=align,
             baseline=baseline,
             options=MetricOptions(classes=int(classes), merge_mixed=merge_mixed, window=window),
-            segments=segments,
+            reading=ReadOptions(segments=segments, format=from_, encoding=encoding),
             talks=units,
             draws=draws,
         )

@@ -6,6 +6,7 @@ A new metric is one file and one row of `METRICS`. WiSeBE is not among them: it 
 
 from __future__ import annotations
 
+from interpunct.errors import UnknownNameError
 from interpunct.metrics.metric import Metric, MetricOptions
 from interpunct.metrics.pair import Pair, pair
 from interpunct.tables import resolve
@@ -26,5 +27,7 @@ WISEBE = "wisebe"
 
 def named(name: str) -> Metric:
     """Return the metric of a name."""
+    if name not in METRICS:
+        raise UnknownNameError("metric", name, [*METRICS, WISEBE])
     found: Metric = resolve(METRICS, "metric", name)
     return found

@@ -1,21 +1,33 @@
-"""Sentence boundaries of a text with one segment a line.
+"""Sentence boundaries: the places where a segment ends.
 
-In: the text of a file. Out: its words and, for each, whether a segment ends there: at the line ends and nowhere
-else, whatever marks stand inside a line. For running text, where `. ? ! ;` end a segment, see
-`su_error.boundaries`. The words are the same either way, and compare without case (`cases.bare`).
+In: marks, of which `. ? ! ;` end a segment and `, : — …` do not; or the text of a file with one segment a line,
+whose line ends are the boundaries whatever marks stand inside. Out: a mask over the words. The words are the
+same either way, and compare without case (`cases.bare`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from interpunct.labels import parse_tokens, standalone_mark
-from interpunct.metrics.pair import Mask
-from interpunct.metrics.su_error import boundaries
 from interpunct.transcript import Word
 
+Mask = npt.NDArray[np.bool_]
+BOUNDARY_MARKS = frozenset(".?!;")
 LINES_FOR_A_MARK = 5
 """Where lines end with marks, one mark inside for so many lines is a slip; more are sentences."""
+
+
+def boundaries(marks: Sequence[str | None]) -> Mask:
+    """Say for each place whether a sentence ends there.
+
+    >>> boundaries([",", "?", "", ";", "—"]).tolist()
+    [False, True, False, True, False]
+    """
+    return np.fromiter((mark in BOUNDARY_MARKS for mark in marks), dtype=np.bool_, count=len(marks))
 
 
 def boundaries_of_lines(text: str) -> tuple[tuple[Word, ...], Mask]:

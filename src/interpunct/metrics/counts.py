@@ -7,7 +7,7 @@ then arrays, too, with NaN for the undefined. Corpus figures come from summed co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -119,8 +119,5 @@ class Slots(Counts):
         """Punctuation error rate (LibriSpeech-PC): errors over all slots of either side; never above 1."""
         return ratio(self.errors, self.errors + self.correct)
 
-
-Table = Mapping[str, Counts]
-"""Counts by label, e.g. comma, period, question, overall."""
 
 Places = npt.NDArray[np.int64]

@@ -1,23 +1,25 @@
 """What the evaluator is given: files, folders and transcripts, by name and paired.
 
 In: a file of any format, a folder of them, a transcript, or transcripts by name. Out: documents, each with its
-references and its hypothesis. Plain text may have its sentence ends at its marks or, one segment a line, at its
-line ends.
+references and its hypothesis. Sentences end at boundary marks; in plain text of one segment a line at the line
+ends; in RTTM where its SU lines end.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from interpunct import formats
 from interpunct.errors import InputError
 from interpunct.formats import Source
-from interpunct.metrics.boundaries import boundaries_of_lines, is_segment_per_line
-from interpunct.metrics.pair import Mask
-from interpunct.metrics.su_error import BOUNDARY_MARKS, boundaries
+from interpunct.formats.rttm import Unit, read_units
+from interpunct.metrics.boundaries import Mask, boundaries, boundaries_of_lines, is_segment_per_line
 from interpunct.transcript import Transcript, Word
 
 Scored = str | Path | Transcript | Mapping[str, Transcript]
@@ -27,10 +29,21 @@ Segments = Literal["auto", "lines", "marks"]
 
 @dataclass(frozen=True)
 class Side:
-    """One version of a document, and where its sentences end."""
+    """One version of a document, where its sentences end, and how that is known: by marks, lines or SU units."""
 
     transcript: Transcript
     ends: Mask
+    by: str = "marks"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files are read for scoring."""
+
+    segments: Segments = "auto"
+    """Whether plain text of several lines has its sentence ends at its marks or at its line ends."""
+    format: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,39 +65,36 @@ class Document:
         return self.hypothesis_side.transcript
 
 
-def read_documents(given: Scored, segments: Segments = "auto") -> dict[str, Side]:
-    """Read everything that was given, by name: a folder's files by their stems, a file's documents by their ids."""
+def read_documents(given: Scored, options: ReadOptions | None = None) -> dict[str, Side]:
+    """Read everything that was given, by name: files by their stems, documents of one file by their ids."""
+    options = options or ReadOptions()
     if isinstance(given, Transcript):
         return {given.source: _side(given)}
     if isinstance(given, Mapping):
         return {name: _side(transcript) for name, transcript in given.items()}
     path = Path(given)
     if not path.is_dir():
-        return _read_file(path, segments)
+        return _read_file(path, options)
     found: dict[str, Side] = {}
     for file in sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != "."):
-        sides = _read_file(file, segments)
-        for name, side in sides.items():
-            key = file.stem if len(sides) == 1 else f"{file.stem}/{name}"
-            if key in found:
-                raise InputError(f"two files are called {key}; give each its own name", path=str(file))
-            found[key] = side
+        for name, side in _read_file(file, options).items():
+            if name in found:
+                raise InputError(f"two documents are called {name}; give each its own name", path=str(file))
+            found[name] = side
     if not found:
-        raise InputError("the folder holds no files; give another", path=str(path))
+        raise InputError("the folder holds no files (folders in it are not read); give another", path=str(path))
     return found
 
 
-def _read_file(path: Path, segments: Segments) -> dict[str, Side]:
-    source = Source.open(path)
-    form = formats.sniff(source)
-    sides: dict[str, Side] = {}
-    for transcript in formats.read_source(source, form):
-        if transcript.source in sides:
-            raise InputError(f"two documents are called {transcript.source}; give each its own name", path=str(path))
-        sides[transcript.source] = _side(transcript)
-    if form.name == "plain" and segments != "marks":
-        (transcript,) = (side.transcript for side in sides.values())
-        sides = {transcript.source: _by_line(transcript, source.text, segments)}
+def _read_file(path: Path, options: ReadOptions) -> dict[str, Side]:
+    source = Source.open(path, encoding=options.encoding)
+    form = formats.named(options.format) if options.format else formats.sniff(source)
+    transcripts = list(formats.read_source(source, form))
+    if len(transcripts) == 1:
+        return {path.stem: _side_of(transcripts[0], source, form.name, options.segments)}
+    sides = {each.source: _side_of(each, source, form.name, options.segments) for each in transcripts}
+    if len(sides) < len(transcripts):
+        raise InputError("two documents of the file have the same name; give each its own", path=str(path))
     return sides
 
 
@@ -92,24 +102,39 @@ def _side(transcript: Transcript) -> Side:
     return Side(transcript, boundaries(transcript.marks))
 
 
-def _by_line(transcript: Transcript, text: str, segments: Segments) -> Side:
-    """Take line ends as sentence ends where that is asked for, or (for the ends alone) where it looks so."""
-    if segments == "auto":
-        return Side(transcript, boundaries_of_lines(text)[1]) if is_segment_per_line(text) else _side(transcript)
-    words, ends = boundaries_of_lines(text)
-    marked = (_with_end(word, bool(end)) for word, end in zip(words, ends, strict=True))
-    return _side(replace(transcript, words=tuple(marked)))
+def _side_of(transcript: Transcript, source: Source, form: str, segments: Segments) -> Side:
+    """Find a document's sentence ends by what its format says of them."""
+    if form == "rttm":
+        return Side(transcript, _unit_ends(transcript, read_units(source)), "units")
+    if form == "plain" and segments != "marks":
+        words, ends = boundaries_of_lines(source.text)
+        wanted = is_segment_per_line(source.text) if segments == "auto" else np.count_nonzero(ends) > 1
+        if wanted:
+            return Side(replace(transcript, words=words), ends, "lines")
+    return _side(transcript)
 
 
-def _with_end(word: Word, ends: bool) -> Word:
-    """Give a word a boundary mark exactly where its line ends."""
-    if (word.mark in BOUNDARY_MARKS) == ends:
-        return word
-    return replace(word, mark="." if ends else "", raw=None)
+def _unit_ends(transcript: Transcript, units: Sequence[Unit]) -> Mask:
+    """Mark the last word of each SU, whatever its subtype; a word belongs to the unit that its middle falls into."""
+    ends = boundaries(transcript.marks)
+    middles = np.array([_middle(word) for word in transcript.words])
+    for unit in units:
+        if f"{unit.file}:{unit.channel}" == transcript.source:
+            inside = np.flatnonzero((middles >= unit.start) & (middles <= unit.end))
+            said = [place for place in inside.tolist() if transcript.words[place].speaker in (None, unit.speaker)]
+            if said or len(inside):
+                ends[said[-1] if said else inside[-1]] = True
+    return ends
+
+
+def _middle(word: Word) -> float:
+    return (word.start + word.end) / 2 if word.start is not None and word.end is not None else math.nan
 
 
 def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Side]) -> list[Document]:
     """Pair documents by name; where each side has one, the names do not matter."""
+    if not references or not hypotheses or not all(references):
+        raise InputError("there is nothing to score; give a reference and a hypothesis with documents in them")
     if all(len(side) == 1 for side in (*references, hypotheses)):
         ((name, hypothesis),) = hypotheses.items()
         return [Document(name, tuple(next(iter(side.values())) for side in references), hypothesis)]

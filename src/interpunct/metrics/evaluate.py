@@ -12,14 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from interpunct.align import align as align_words
 from interpunct.errors import InputError
 from interpunct.metrics import WISEBE, MetricOptions, named, wisebe
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.counts import Counts
-from interpunct.metrics.documents import Document, Scored, Segments, paired, read_documents
+from interpunct.metrics.documents import Document, ReadOptions, Scored, Side, paired, read_documents
 from interpunct.metrics.metric import Metric
-from interpunct.metrics.pair import Pair, WordErrors, pair, require_same_words
+from interpunct.metrics.pair import Pair, WordErrors, carry_ends, pair, require_same_words
 from interpunct.metrics.significance import (
     DRAWS,
+    SEED,
     Bootstrap,
     Comparison,
     Interval,
@@ -58,9 +61,17 @@ class Evaluation:
     references: tuple[tuple[Transcript, ...], ...] = field(default=(), repr=False)
     """For each document, all of its references."""
 
+    reference_ends: tuple[tuple[Mask, ...], ...] = field(default=(), repr=False)
+    """For each document, the sentence ends of all of its references among the hypothesis's words."""
+
     def as_json(self) -> dict[str, Any]:
-        """Return what `evaluate --json` prints."""
-        return {"metrics": self.metrics, "signature": self.signature}
+        """Return what `evaluate --json` prints: the metrics, the signature, and every rate's interval."""
+        intervals: dict[str, Any] = {}
+        for row in self.rows:
+            for rate, found in row.rates.items():
+                if found.low is not None:
+                    intervals.setdefault(row.metric, {}).setdefault(row.label, {})[rate] = [found.low, found.high]
+        return {"metrics": self.metrics, "signature": self.signature, "ci": intervals}
 
 
 def evaluate(
@@ -71,14 +82,14 @@ def evaluate(
     align: bool = False,
     baseline: Scored | None = None,
     options: MetricOptions | None = None,
-    segments: Segments = "auto",
+    reading: ReadOptions | None = None,
     talks: str | Path | None = None,
     draws: int = DRAWS,
 ) -> Evaluation:
     """Score a hypothesis against a reference, or against several for WiSeBE.
 
-    `segments` says whether plain text has its sentence ends at its marks or at its line ends (`auto`: WiSeBE
-    looks); `talks` names an XML file whose talks are the bootstrap's units.
+    `reading` says how files are read; `talks` names an XML file whose talks are the bootstrap's units. Metrics of
+    one reference take the first.
 
     >>> from interpunct.labels import parse_text
     >>> reference = Transcript(parse_text("So, how are you? I am fine."))
@@ -88,33 +99,83 @@ def evaluate(
     """
     options = options or MetricOptions()
     given = [reference] if isinstance(reference, str | Path | Transcript | Mapping) else list(reference)
-    documents = paired([read_documents(each, segments) for each in given], read_documents(hypothesis, segments))
-    pairs = [_pair(document, document.hypothesis, align) for document in documents]
-    chosen = list(metrics) if metrics is not None else _default_metrics(pairs, len(given))
+    documents = paired([read_documents(each, reading) for each in given], read_documents(hypothesis, reading))
+    if not align:
+        _require_same_words(documents)
+    pairs = [_pair(document, document.hypothesis_side, align) for document in documents]
+    chosen = _chosen(metrics, pairs, documents)
     single = [named(name) for name in chosen if name != WISEBE]
     units = _units(pairs, talks)
     bootstrap = Bootstrap(units, draws=draws)
     values, rows = _score(single, pairs, units, bootstrap, options)
-    results = _wisebe(documents, options) if WISEBE in chosen else ()
-    if results:
-        values[WISEBE] = wisebe.value(results[0]) if len(results) == 1 else wisebe.values(results)
+    ends = tuple(_reference_ends(document, align) for document in documents)
+    results: tuple[wisebe.Wisebe, ...] = ()
+    if WISEBE in chosen:
+        _require_known_ends(pairs)
+        results = tuple(
+            wisebe.evaluate_document(masks, document.hypothesis_side.ends, window=options.window)
+            for masks, document in zip(ends, documents, strict=True)
+        )
+        names = [document.name for document in documents]
+        values[WISEBE] = wisebe.value(results[0]) if len(results) == 1 else wisebe.values(results, names)
     if align:
         values |= _aligned(single, pairs, options)
     comparisons: dict[str, Comparison] = {}
     if baseline is not None:
-        comparisons = _comparisons(single, documents, pairs, baseline, align, units, bootstrap, options)
+        others = _baseline(documents, read_documents(baseline, reading), align)
+        comparisons = _comparisons(single, pairs, others, bootstrap, options, draws)
         values["significance"] = _shown_comparisons(comparisons)
     return Evaluation(
         _signature(chosen, options, align, units, draws, documents),
         values, tuple(rows), tuple(pairs), comparisons, results, options,
-        tuple(document.references for document in documents),
+        tuple(document.references for document in documents), ends,
     )  # fmt: skip
 
 
-def _default_metrics(pairs: Sequence[Pair], references: int) -> list[str]:
-    """Return what is scored where nothing is asked for: case only if it is known, WiSeBE for several references."""
-    chosen = [name for name in DEFAULT_METRICS if name != "case" or any(pair.case_scored.any() for pair in pairs)]
-    return chosen if references == 1 else [*chosen, WISEBE]
+def _chosen(metrics: Sequence[str] | None, pairs: Sequence[Pair], documents: Sequence[Document]) -> list[str]:
+    if metrics is None:
+        return _default_metrics(pairs, documents)
+    return list(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
+
+
+def _require_same_words(documents: Sequence[Document]) -> None:
+    for document in documents:
+        for number, reference in enumerate(document.references, start=1):
+            name = "reference" if len(document.references) == 1 else f"reference {number}"
+            require_same_words(reference, document.hypothesis, sides=(name, "hypothesis"))
+
+
+def _require_known_ends(pairs: Sequence[Pair]) -> None:
+    for found in pairs:
+        if len(found) and not found.ends_known:
+            raise InputError(f"nobody knows where the sentences of {found.source!r} end; give a reference with marks")
+
+
+def _reference_ends(document: Document, align: bool) -> tuple[Mask, ...]:
+    """Return each reference's sentence ends among the hypothesis's words."""
+    if not align:
+        return tuple(side.ends for side in document.reference_sides)
+    heard = [word.text for word in document.hypothesis.words]
+    return tuple(
+        carry_ends(side.ends, align_words([word.text for word in side.transcript.words], heard))
+        for side in document.reference_sides
+    )
+
+
+def _default_metrics(pairs: Sequence[Pair], documents: Sequence[Document]) -> list[str]:
+    """Return what is scored where nothing is asked for.
+
+    Case only where both sides know it, marks only where the reference has more than line ends, WiSeBE for several
+    references.
+    """
+    cased = any(found.case_scored.any() and any(found.hypothesis_cases) for found in pairs)
+    by_line = all(document.reference_sides[0].by == "lines" for document in documents)
+    unmarked = by_line and not any(mark for found in pairs for mark in found.reference_marks)
+    left_out = set() if cased else {"case"}
+    if unmarked:
+        left_out |= {"prf", "ser", "per"}
+    chosen = [name for name in DEFAULT_METRICS if name not in left_out]
+    return chosen if len(documents[0].references) == 1 else [*chosen, WISEBE]
 
 
 def _units(pairs: Sequence[Pair], talks: str | Path | None) -> Units:
@@ -125,8 +186,16 @@ def _units(pairs: Sequence[Pair], talks: str | Path | None) -> Units:
     return talk_units(pairs[0], talks)
 
 
-def _pair(document: Document, hypothesis: Transcript, align: bool) -> Pair:
-    return replace(pair(document.references[0], hypothesis, aligned=align), source=document.name)
+def _pair(document: Document, hypothesis: Side, align: bool) -> Pair:
+    first = document.reference_sides[0]
+    found = pair(
+        first.transcript,
+        hypothesis.transcript,
+        aligned=align,
+        reference_ends=first.ends,
+        hypothesis_ends=hypothesis.ends,
+    )
+    return replace(found, source=document.name)
 
 
 def _tables(metric: Metric, pairs: Sequence[Pair], options: MetricOptions) -> list[Mapping[str, Counts]]:
@@ -146,9 +215,15 @@ def _score(
             intervals = bootstrap.intervals(counts)
             shown = {name: found for name, found in intervals.items() if not metric.rates or name in metric.rates}
             rows.append(Row(metric.name, label, shown, totals[label].numbers()))
-            if isinstance(values[metric.name], dict) and isinstance(values[metric.name].get(label), dict):
-                headline = shown[metric.headline[1]]
-                values[metric.name][label]["ci"] = [headline.low, headline.high]
+            headline = shown.get(metric.headline[1])
+            value = values[metric.name]
+            if headline is not None and isinstance(value, dict):
+                entry = value[label] if isinstance(value.get(label), dict) else value
+                if label == metric.headline[0] or entry is not value:
+                    entry["ci"] = [headline.low, headline.high]
+        if metric.name == "prf":
+            macro = values["prf"]["macro"]["f1"]
+            rows.append(Row("prf", "macro", {"f1": Interval(macro)}, {}))
     return values, rows
 
 
@@ -166,42 +241,31 @@ def _aligned(metrics: Sequence[Metric], pairs: Sequence[Pair], options: MetricOp
     return {"wer": words.wer, "unrestricted": unrestricted}
 
 
-def _wisebe(documents: Sequence[Document], options: MetricOptions) -> tuple[wisebe.Wisebe, ...]:
-    results = []
+def _baseline(documents: Sequence[Document], others: Mapping[str, Side], align: bool) -> list[Pair]:
+    """Pair a baseline's documents with the references; its words must be the hypothesis's."""
+    found = paired([others], {document.name: document.hypothesis_side for document in documents})
+    sides = {each.name: each.reference_sides[0] for each in found}
     for document in documents:
-        for reference in document.references:
-            require_same_words(reference, document.hypothesis)
-        masks = [side.ends for side in document.reference_sides]
-        results.append(wisebe.evaluate_document(masks, document.hypothesis_side.ends, window=options.window))
-    return tuple(results)
+        other = sides[document.name].transcript
+        advice = "a baseline must be of the same words"
+        require_same_words(document.hypothesis, other, sides=("hypothesis", "baseline"), advice=advice)
+    return [_pair(document, sides[document.name], align) for document in documents]
 
 
 def _comparisons(
     metrics: Sequence[Metric],
-    documents: Sequence[Document],
-    pairs: Sequence[Pair],
-    baseline: Scored,
-    align: bool,
-    units: Units,
+    ours: Sequence[Pair],
+    theirs: Sequence[Pair],
     bootstrap: Bootstrap,
     options: MetricOptions,
+    draws: int,
 ) -> dict[str, Comparison]:
-    """Compare with a baseline of the same words, headline by headline."""
-    others = {name: side.transcript for name, side in read_documents(baseline).items()}
-    if len(documents) == 1 and len(others) == 1:
-        others = {documents[0].name: next(iter(others.values()))}
-    theirs = []
-    for document in documents:
-        other = others.get(document.name)
-        if other is None:
-            raise InputError(f"the baseline has no document {document.name!r}; files are paired by their names")
-        require_same_words(document.hypothesis, other)
-        theirs.append(_pair(document, other, align))
+    """Compare with a baseline, headline by headline."""
     found: dict[str, Comparison] = {}
     for metric in metrics:
         label, rate = metric.headline
-        system, base = (units_of(_tables(metric, side, options), units)[label] for side in (pairs, theirs))
-        found[metric.name] = compare(system, base, rate, bootstrap)
+        system, base = (units_of(_tables(metric, side, options), bootstrap.units)[label] for side in (ours, theirs))
+        found[metric.name] = compare(system, base, rate, bootstrap, draws=draws)
     return found
 
 
@@ -236,9 +300,17 @@ def _signature(
         "align": "levenshtein-restricted" if align else "none",
         "documents": len(documents),
         "references": len(documents[0].references),
+        "ends": _ends_by(documents),
         "window": options.window,
-        "ci": f"bootstrap-{draws} by {units.kind} ({len(units)})",
+        "ci": f"bootstrap-{draws} by {units.kind} ({len(units)}) seed {SEED}",
         "model": "+".join(models) or "unknown",
         "version": version("interpunct"),
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _ends_by(documents: Sequence[Document]) -> str:
+    """Say how sentence ends were known: of each reference, then of the hypothesis."""
+    references = [sorted({d.reference_sides[i].by for d in documents}) for i in range(len(documents[0].references))]
+    hypothesis = sorted({document.hypothesis_side.by for document in documents})
+    return ">".join(["+".join("/".join(ways) for ways in references), "/".join(hypothesis)])

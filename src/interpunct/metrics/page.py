@@ -21,11 +21,11 @@ from interpunct.align import align
 from interpunct.cases import recase
 from interpunct.labels import attach, surface
 from interpunct.metrics import report
+from interpunct.metrics.boundaries import Mask, boundaries
 from interpunct.metrics.classes import class_of
 from interpunct.metrics.evaluate import Evaluation
 from interpunct.metrics.metric import MetricOptions
-from interpunct.metrics.pair import Mask, Pair
-from interpunct.metrics.su_error import boundaries
+from interpunct.metrics.pair import Pair
 from interpunct.transcript import Transcript, Word
 
 PARAGRAPH_WORDS = 60

@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from interpunct.align import NOWHERE, Alignment, align, carry_marks
 from interpunct.cases import bare
 from interpunct.errors import InputError
 from interpunct.labels import mark_with_ellipsis
+from interpunct.metrics.boundaries import Mask, boundaries
 from interpunct.metrics.counts import Count, Counts, Rate, ratio
 from interpunct.transcript import Transcript
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,11 @@ class Pair:
     reference_cases: tuple[str | None, ...]
     hypothesis_cases: tuple[str | None, ...]
     mark_confidences: tuple[float | None, ...]
+    reference_ends: Mask
+    """Where sentences end: at boundary marks, or where a file of one segment a line or an RTTM file says so."""
+    hypothesis_ends: Mask
     marks_scored: Mask
+    ends_scored: Mask
     case_scored: Mask
     word_errors: WordErrors | None = None
     """How well the words were recognised, where the two were aligned."""
@@ -61,26 +63,49 @@ class Pair:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def ends_known(self) -> bool:
+        """Whether anything is known of where the reference's sentences end."""
+        return bool(self.reference_ends.any()) or any(mark is not None for mark in self.reference_marks)
+
     def unrestricted(self) -> Pair:
         """Return the same pair with the marks scored at every place."""
-        return replace(self, marks_scored=_known(self.reference_marks))
+        known = _known(self.reference_marks)
+        return replace(self, marks_scored=known, ends_scored=known | self.reference_ends)
 
 
-def pair(reference: Transcript, hypothesis: Transcript, *, aligned: bool = False) -> Pair:
-    """Put a reference and a hypothesis together; without alignment their words must be the same."""
+def pair(
+    reference: Transcript,
+    hypothesis: Transcript,
+    *,
+    aligned: bool = False,
+    reference_ends: Mask | None = None,
+    hypothesis_ends: Mask | None = None,
+) -> Pair:
+    """Put a reference and a hypothesis together; without alignment their words must be the same.
+
+    Sentences end at boundary marks unless `reference_ends` and `hypothesis_ends` say otherwise.
+    """
     marks, cases = _marks(reference), reference.cases
+    ends = boundaries(reference.marks) if reference_ends is None else reference_ends
+    guessed = boundaries(hypothesis.marks) if hypothesis_ends is None else hypothesis_ends
     if aligned:
         found = align([word.text for word in reference.words], [word.text for word in hypothesis.words])
         carried = carry_marks(marks, found)
         known_cases = tuple(None if place == NOWHERE else cases[place] for place in found.places.tolist())
         return _pair(
-            reference, hypothesis, tuple(carried), known_cases,
+            reference, hypothesis, tuple(carried), known_cases, carry_ends(ends, found), guessed,
             between=_between_equal(found, len(reference)), equal=found.equal,
             word_errors=WordErrors(found.correct, found.substituted, found.deleted, found.inserted),
         )  # fmt: skip
     require_same_words(reference, hypothesis)
     every = np.ones(len(reference), dtype=np.bool_)
-    return _pair(reference, hypothesis, marks, cases, between=every, equal=every)
+    return _pair(reference, hypothesis, marks, cases, ends, guessed, between=every, equal=every)
+
+
+def carry_ends(ends: Mask, found: Alignment) -> Mask:
+    """Carry a reference's sentence ends over to the hypothesis's words, as marks are."""
+    return boundaries(carry_marks(["." if end else "" for end in ends.tolist()], found))
 
 
 def _pair(
@@ -88,6 +113,8 @@ def _pair(
     hypothesis: Transcript,
     marks: tuple[str | None, ...],
     cases: tuple[str | None, ...],
+    ends: Mask,
+    guessed: Mask,
     *,
     between: Mask,
     equal: Mask,
@@ -101,7 +128,10 @@ def _pair(
         reference_cases=cases,
         hypothesis_cases=hypothesis.cases,
         mark_confidences=tuple(word.mark_confidence for word in hypothesis.words),
+        reference_ends=ends,
+        hypothesis_ends=guessed,
         marks_scored=between & _known(marks),
+        ends_scored=between & (_known(marks) | ends),
         case_scored=equal & _known(cases),
         word_errors=word_errors,
     )
@@ -124,7 +154,13 @@ def _between_equal(found: Alignment, reference_words: int) -> Mask:
     return both
 
 
-def require_same_words(reference: Transcript, hypothesis: Transcript) -> None:
+def require_same_words(
+    reference: Transcript,
+    hypothesis: Transcript,
+    *,
+    sides: tuple[str, str] = ("reference", "hypothesis"),
+    advice: str = "use --align for recognised words",
+) -> None:
     """Refuse two transcripts whose words differ, and show where they first do."""
     one = [bare(word.text) for word in reference.words]
     other = [bare(word.text) for word in hypothesis.words]
@@ -132,12 +168,11 @@ def require_same_words(reference: Transcript, hypothesis: Transcript) -> None:
         return
     place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     before = " ".join(one[max(0, place - 3) : place])
-    sides = [
+    shown = [
         f"{name} has {words[place]!r}" if place < len(words) else f"{name} ends"
-        for name, words in (("reference", one), ("hypothesis", other))
+        for name, words in zip(sides, (one, other), strict=True)
     ]
     where = f" (after {before!r})" if before else ""
     raise InputError(
-        f"words differ at word {place + 1}{where}: {sides[0]}, {sides[1]}; use --align for recognised words",
-        path=hypothesis.source or None,
+        f"words differ at word {place + 1}{where}: {shown[0]}, {shown[1]}; {advice}", path=hypothesis.source or None
     )

@@ -22,7 +22,6 @@ from interpunct.errors import InputError, MissingExtraError
 from interpunct.metrics.classes import CLASSES, class_of
 from interpunct.metrics.evaluate import Evaluation, Row
 from interpunct.metrics.pair import Pair
-from interpunct.metrics.su_error import boundaries
 from interpunct.metrics.wisebe import general_reference, windows
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def class_names(evaluation: Evaluation) -> list[str]:
 
 
 def _prf_rows(evaluation: Evaluation) -> list[Row]:
-    return [row for row in evaluation.rows if row.metric == "prf"]
+    return [row for row in evaluation.rows if row.metric == "prf" and "precision" in row.rates]
 
 
 def _draw_rates(axes: Axes, evaluation: Evaluation) -> None:
@@ -295,10 +294,9 @@ def _along_height(evaluation: Evaluation) -> float:
 
 def _draw_along(axes: Axes, evaluation: Evaluation) -> None:
     """Draw the first transcript's sentence ends: a row for each reference, for the windows, for the hypothesis."""
-    pair, references = evaluation.pairs[0], evaluation.references[0]
-    masks = [boundaries(reference.marks) for reference in references]
+    pair, masks = evaluation.pairs[0], evaluation.reference_ends[0]
     spans = windows(general_reference(masks), limit=evaluation.options.window)
-    candidate = np.flatnonzero(boundaries(pair.hypothesis_marks))
+    candidate = np.flatnonzero(pair.hypothesis_ends)
     inside = np.asarray([any(first <= place < end for first, end in spans) for place in candidate], dtype=np.bool_)
     shown = min(len(pair), FIRST_WORDS)
     names = [*(f"reference {number}" for number in range(1, len(masks) + 1)), "windows $R_W$", "hypothesis"]

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from interpunct.errors import InputError
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.classes import CLASSES, class_of
 from interpunct.metrics.counts import Counts, PrecisionRecall
 from interpunct.metrics.metric import Metric
-from interpunct.metrics.pair import Mask, Pair
+from interpunct.metrics.pair import Pair
 
 OVERALL = "overall"
 

@@ -289,7 +289,7 @@ def _wisebe_table(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _wisebe_grids(evaluation: Evaluation) -> list[Grid]:
-    """Lay WiSeBE out as the paper does: per reference (Table 4), the score (Table 5), agreement (Table 6)."""
+    """Lay WiSeBE out as the paper does (Tables 4, 5 and 6), and the schemes that it reviews."""
     rows = _wisebe_table(evaluation)
     references = range(1, len(evaluation.wisebe[0].per_reference) + 1)
     against = {f"reference {number}": f"_{number}" for number in references} | {"mean": "_mean"}
@@ -304,10 +304,18 @@ def _wisebe_grids(evaluation: Evaluation) -> list[Grid]:
     correlation = wisebe.agreement_correlation(evaluation.wisebe)
     correlated = "" if correlation is None else f" (Pearson's r {correlation:.3f})"
     agreement = {"agreement_ratio": "R_GAR", "fleiss_kappa": "Fleiss' κ"}
+    schemes = {
+        "mean_ser": "mean SER",
+        "lenient_ser": "lenient SER",
+        "lenient_f1": "lenient F1",
+        "majority_ser": "majority SER",
+        "majority_f1": "majority F1",
+    }
     return [
         Grid("WiSeBE: against each reference alone", (TRANSCRIPT, "against", *rates), single),
         _fractions("WiSeBE: against all references", score, rows),
         _fractions(f"WiSeBE: agreement of the references{correlated}", agreement, rows),
+        _fractions("WiSeBE: other schemes for several references", schemes, rows),
     ]
 
 

@@ -9,17 +9,17 @@ near miss spans several, and leaving out the unscored ones would tear it. An unk
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from interpunct.errors import InputError
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.counts import Count, Counts, Places, Rate, ratio
 from interpunct.metrics.metric import Metric
-from interpunct.metrics.pair import Mask, Pair
+from interpunct.metrics.pair import Pair
 from interpunct.metrics.prf import OVERALL
-from interpunct.metrics.su_error import boundaries
 
 MIN_WINDOW = 2
 
@@ -129,7 +129,10 @@ def _at_places(found: Mask, words: int) -> Places:
 
 def count(pair: Pair) -> dict[str, Segments]:
     """Count per place; k comes from the whole pair."""
-    return {OVERALL: segment_counts(boundaries(pair.reference_marks), boundaries(pair.hypothesis_marks))}
+    if len(pair) and not pair.ends_known:
+        nothing = np.zeros(len(pair), dtype=np.int64)
+        return {OVERALL: Segments(*[nothing] * len(fields(Segments)))}
+    return {OVERALL: segment_counts(pair.reference_ends, pair.hypothesis_ends)}
 
 
 def value(totals: Mapping[str, Counts]) -> dict[str, Any]:

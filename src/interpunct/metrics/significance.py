@@ -3,7 +3,8 @@
 In: counts per place, and the units that are drawn: documents, or blocks of consecutive reference sentences
 where there are fewer than ten documents. Out: 95 % intervals (percentile bootstrap); for two systems the
 difference with p by paired bootstrap (Koehn 2004) and by approximate randomisation (Noreen 1989). Seeds are
-fixed: the same data give the same figures. A draw in which a rate is undefined is left out.
+fixed: the same data give the same figures. A draw in which a rate is undefined is left out; with fewer than two
+units nothing is said. With few units the paired bootstrap is too sure of itself, randomisation is not.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy.typing as npt
 
 from interpunct.metrics.counts import Counts
 from interpunct.metrics.pair import Pair
-from interpunct.metrics.su_error import boundaries
 
 FEW_DOCUMENTS = 10
-BLOCK_SENTENCES = 10
+BLOCK_SENTENCES = (10, 5, 2, 1)
+FEW_UNITS = 20
 DRAWS = 1000
 SEED = 20_041
 
@@ -63,19 +64,28 @@ def document_units(pairs: Sequence[Pair]) -> Units:
     return Units("document", tuple(np.zeros(min(1, len(pair)), dtype=np.int64) for pair in pairs))
 
 
-def block_units(pairs: Sequence[Pair], sentences: int = BLOCK_SENTENCES) -> Units:
+def block_units(pairs: Sequence[Pair], sentences: int = BLOCK_SENTENCES[0]) -> Units:
     """Draw blocks of so many consecutive reference sentences."""
     starts = []
     for pair in pairs:
-        ends = np.flatnonzero(boundaries(pair.reference_marks)) + 1
+        ends = np.flatnonzero(pair.reference_ends) + 1
         first = ends[sentences - 1 :: sentences]
         starts.append(np.concatenate([np.zeros(min(1, len(pair)), dtype=np.int64), first[first < len(pair)]]))
-    return Units(f"block of {sentences} sentences", tuple(starts))
+    return Units(f"block of {sentences} sentence{'s' * (sentences > 1)}", tuple(starts))
 
 
 def choose_units(pairs: Sequence[Pair]) -> Units:
-    """Draw documents where there are ten or more, blocks of sentences where there are not."""
-    return document_units(pairs) if len(pairs) >= FEW_DOCUMENTS else block_units(pairs)
+    """Draw documents where there are ten or more, blocks of sentences where there are not.
+
+    Blocks have ten sentences, or fewer where that would leave fewer than twenty of them.
+    """
+    if sum(len(pair) > 0 for pair in pairs) >= FEW_DOCUMENTS:
+        return document_units(pairs)
+    for sentences in BLOCK_SENTENCES:
+        units = block_units(pairs, sentences)
+        if len(units) >= FEW_UNITS:
+            break
+    return units
 
 
 def by_unit(counts: Sequence[Counts], units: Units) -> Counts:
@@ -108,6 +118,8 @@ class Bootstrap:
     def intervals(self, counts: Counts) -> dict[str, Interval]:
         """Return every rate of counts by unit with its interval."""
         values, drawn = counts.total().rates(), self.drawn(counts).rates()
+        if len(self.units) < 2:  # one unit drawn again and again says nothing
+            return {name: Interval(value) for name, value in values.items()}
         return {name: _interval(values[name], drawn[name]) for name in values}
 
 
@@ -127,10 +139,13 @@ def compare(
     if ours is None or theirs is None:
         return Comparison(None, None, None)
     delta = ours - theirs
+    if len(bootstrap.units) < 2:
+        return Comparison(delta, None, None)
     drawn = bootstrap.drawn(system).rates()[rate] - bootstrap.drawn(baseline).rates()[rate]
     drawn = drawn[~np.isnan(drawn)]
-    below, above = np.mean(drawn <= 0), np.mean(drawn >= 0)
-    p = min(1.0, 2 * float(min(below, above))) if len(drawn) else None
+    # One more on either side: so many draws cannot show that p is 0.
+    rarer = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
+    p = min(1.0, 2 * float(rarer + 1) / (len(drawn) + 1)) if len(drawn) else None
     return Comparison(delta, p, _randomisation(system, baseline, rate, abs(delta), seed=seed, draws=draws))
 
 

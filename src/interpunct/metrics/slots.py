@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.classes import class_of
 from interpunct.metrics.counts import Slots
 from interpunct.metrics.metric import Metric
-from interpunct.metrics.pair import Mask, Pair
+from interpunct.metrics.pair import Pair
 from interpunct.metrics.prf import OVERALL
 
 

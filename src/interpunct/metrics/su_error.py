@@ -1,6 +1,6 @@
 """NIST SU error rate: missed and inserted sentence boundaries over the reference's.
 
-In: a pair, whose boundaries are the places with `. ? ! ;`; or the SU lines of two RTTM files, whose ends are
+In: a pair, whose sentence ends are counted; or the SU lines of two RTTM files, whose ends are
 matched one to one, in order, where they lie within a tolerance. Out: counts. `, : —` and `…` end nothing.
 """
 
@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.counts import Count, Counts, Rate, ratio
 from interpunct.metrics.metric import Metric
-from interpunct.metrics.pair import Mask, Pair
+from interpunct.metrics.pair import Pair
 from interpunct.metrics.prf import OVERALL
 
-BOUNDARY_MARKS = frozenset(".?!;")
 TOLERANCE_S = 0.5
 
 
@@ -56,15 +56,6 @@ class Boundaries(Counts):
         return ratio(2 * self.correct, 2 * self.correct + self.missed + self.inserted)
 
 
-def boundaries(marks: Sequence[str | None]) -> Mask:
-    """Say for each place whether a sentence ends there.
-
-    >>> boundaries([",", "?", "", ";", "—"]).tolist()
-    [False, True, False, True, False]
-    """
-    return np.fromiter((mark in BOUNDARY_MARKS for mark in marks), dtype=np.bool_, count=len(marks))
-
-
 def boundary_counts(reference: Mask, hypothesis: Mask, scored: Mask) -> Boundaries:
     """Count boundaries per place."""
     return Boundaries(
@@ -76,8 +67,7 @@ def boundary_counts(reference: Mask, hypothesis: Mask, scored: Mask) -> Boundari
 
 def count(pair: Pair) -> dict[str, Boundaries]:
     """Count boundaries per place."""
-    found = boundary_counts(boundaries(pair.reference_marks), boundaries(pair.hypothesis_marks), pair.marks_scored)
-    return {OVERALL: found}
+    return {OVERALL: boundary_counts(pair.reference_ends, pair.hypothesis_ends, pair.ends_scored)}
 
 
 def count_times(
@@ -103,7 +93,8 @@ def count_times(
 def value(totals: Mapping[str, Counts]) -> dict[str, Any]:
     """Show the error rate, precision, recall, F1 and the counts."""
     found = totals[OVERALL]
-    return {**found.rates(), **found.numbers(), "reference": getattr(found, "reference", None)}
+    numbers = found.numbers()
+    return {**found.rates(), **numbers, "reference": numbers["correct"] + numbers["missed"]}
 
 
 SU_ER = Metric(

@@ -6,13 +6,14 @@ and channel are matched one to one, in order, within a tolerance. Intervals are 
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from interpunct.errors import InputError
 from interpunct.formats import Source
-from interpunct.formats.rttm import read_units
+from interpunct.formats.rttm import RTTM, read_units
 from interpunct.metrics.evaluate import Evaluation, Row
 from interpunct.metrics.prf import OVERALL
 from interpunct.metrics.significance import DRAWS, Bootstrap, Units
@@ -28,6 +29,10 @@ def evaluate_times(
     if not tolerance_s >= 0:
         raise InputError(f"a tolerance of {tolerance_s} seconds is none; use 0 or more")
     wanted, given = _ends(Path(reference)), _ends(Path(hypothesis))
+    if len(wanted) == len(given) == 1:  # one recording each: their names do not matter
+        given = dict(zip(wanted, given.values(), strict=True))
+    if not wanted.keys() & given.keys():
+        raise InputError("no file and channel is in both; SU lines are paired by those two columns")
     names = sorted(wanted.keys() | given.keys())
     found = [count_times(wanted.get(name, []), given.get(name, []), tolerance_s=tolerance_s) for name in names]
     fields = zip(*(tuple(counts.numbers().values()) for counts in found), strict=True)
@@ -36,7 +41,8 @@ def evaluate_times(
     totals = by_document.total()
     intervals = Bootstrap(units, draws=draws).intervals(by_document)
     value = SU_ER.value({OVERALL: totals})
-    signature = f"metrics:su_er|by:time|tolerance:{tolerance_s}|ci:bootstrap-{draws} by {units.kind} ({len(names)})"
+    drawn = f"ci:bootstrap-{draws} by {units.kind} ({len(names)})"
+    signature = f"metrics:su_er|by:time|tolerance:{tolerance_s}|{drawn}|version:{version('interpunct')}"
     return Evaluation(signature, {"su_er": value}, (Row("su_er", OVERALL, intervals, totals.numbers()),), ())
 
 
@@ -46,6 +52,8 @@ def _ends(path: Path) -> dict[Name, list[float]]:
     ends: dict[Name, list[float]] = {}
     for file in files:
         source = Source.open(file)
+        if not RTTM.sniff(source):
+            raise InputError("not RTTM; give files with SU lines, or leave --by-time out", path=source.name)
         try:
             for unit in read_units(source):
                 ends.setdefault((unit.file, unit.channel), []).append(unit.end)

@@ -18,6 +18,8 @@ from interpunct.labels import parse_text
 from interpunct.metrics.pair import Pair
 from interpunct.metrics.significance import Units
 
+_ENOUGH = 0.6
+
 
 def talk_units(pair: Pair, path: str | Path) -> Units:
     """Return the units of one pair by the documents of an XML file."""
@@ -26,7 +28,7 @@ def talk_units(pair: Pair, path: str | Path) -> Units:
     except FileNotFoundError:
         raise InputError("no such file; check the name", path=str(path)) from None
     except (OSError, ElementTree.ParseError) as error:
-        raise InputError(f"not XML: {error}", path=str(path)) from None
+        raise InputError(f"not XML: {error}; give the XML of an IWSLT test set", path=str(path)) from None
     tokens: list[str] = []
     talk_of: list[int] = []
     for talk, document in enumerate(root.iter("doc")):
@@ -36,7 +38,10 @@ def talk_units(pair: Pair, path: str | Path) -> Units:
             talk_of += [talk] * len(words)
     if not tokens:
         raise InputError("no talks in it; give the XML of an IWSLT test set", path=str(path))
-    places = align(tokens, pair.words).places
+    found = align(tokens, pair.words)
+    if found.correct < _ENOUGH * len(pair):
+        raise InputError("its words are not those of the hypothesis; give the XML of this test set", path=str(path))
+    places = found.places
     known = np.flatnonzero(places != NOWHERE)
     talks = np.asarray(talk_of)[places[known]]
     starts = known[np.flatnonzero(np.diff(talks) > 0) + 1]

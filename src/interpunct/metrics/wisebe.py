@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from interpunct.errors import InputError
 from interpunct.metrics import su_error
+from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.counts import Rate, ratio
-from interpunct.metrics.pair import Mask
 from interpunct.metrics.prf import OVERALL
 from interpunct.metrics.su_error import Boundaries, boundary_counts
 
@@ -279,8 +279,9 @@ def value(result: Wisebe) -> dict[str, Any]:
     }
 
 
-def values(results: Sequence[Wisebe]) -> dict[str, Any]:
+def values(results: Sequence[Wisebe], names: Sequence[str] | None = None) -> dict[str, Any]:
     """Show several transcripts: the means of all rates, Pearson's r, and each transcript in `documents`."""
+    names = names or [str(number) for number in range(1, len(results) + 1)]
     figures = [_figures(result) for result in results]
     by_reference = [[*found] for found in zip(*(result.per_reference for result in results), strict=False)]
     return {
@@ -289,7 +290,7 @@ def values(results: Sequence[Wisebe]) -> dict[str, Any]:
         "lenient": _mean_rates([result.lenient for result in results]),
         "majority": _mean_rates([result.majority for result in results]),
         "pearson": agreement_correlation(results),
-        "documents": [value(result) for result in results],
+        "documents": [{"name": name, **value(result)} for name, result in zip(names, results, strict=True)],
     }
 
 
@@ -315,4 +316,10 @@ def _columns(result: Wisebe) -> dict[str, Any]:
         for number, found in enumerate(result.per_reference, start=1)
         for rate in ("precision", "recall", "f1")
     }
-    return against | _figures(result)
+    others = {
+        "lenient_ser": result.lenient.error,
+        "lenient_f1": result.lenient.f1,
+        "majority_ser": result.majority.error,
+        "majority_f1": result.majority.f1,
+    }
+    return against | _figures(result) | others
