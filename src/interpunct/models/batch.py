@@ -5,7 +5,7 @@ In: features and a vocabulary. Out: piece ids, how many there are, and where eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from interpunct.features import Features
 from interpunct.models.pieces import PAD, Pieces
+from interpunct.models.scores import Array, Scores
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,6 +40,14 @@ def piece_batch(windows: Sequence[Features], vocabulary: Pieces) -> PieceBatch:
         rows.append(row)
         lasts.append(last)
     return PieceBatch(_padded(rows, PAD), np.array([len(row) for row in rows], dtype=np.int64), _padded(lasts, 0))
+
+
+def window_scores(logs: Mapping[str, Array], windows: Sequence[Features]) -> list[Scores]:
+    """Cut padded log-probabilities (windows × words × labels per task) back into a `Scores` for each window."""
+    return [
+        Scores({task: values[row, : len(window)] for task, values in logs.items()})
+        for row, window in enumerate(windows)
+    ]
 
 
 def _padded(rows: Sequence[Sequence[int]], filler: int) -> Ints:

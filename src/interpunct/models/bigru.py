@@ -24,9 +24,9 @@ from interpunct.features import Features
 from interpunct.metrics.case import case_prf
 from interpunct.metrics.prf import OVERALL, mark_prf
 from interpunct.models import torch_loop
-from interpunct.models.batch import piece_batch
+from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.encoded import IGNORED, Encoded
-from interpunct.models.folder import PIECES, Description
+from interpunct.models.folder import PIECES, Described, Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Context
 from interpunct.models.pieces import PAD, Pieces
@@ -78,7 +78,7 @@ class Network(nn.Module):
         return {task: head(at_words) for task, head in self.heads.items()}
 
 
-class BiGRU:
+class BiGRU(Described):
     """The model: network, vocabulary and description."""
 
     def __init__(self, description: Description, vocabulary: Pieces) -> None:
@@ -112,21 +112,6 @@ class BiGRU:
             torch.manual_seed(seed)
             return cls(description, vocabulary)
 
-    @property
-    def name(self) -> str:
-        """Name and version."""
-        return self.description.title
-
-    @property
-    def labels(self) -> Mapping[str, tuple[str, ...]]:
-        """The labels of each task."""
-        return self.description.labels
-
-    @property
-    def context(self) -> Context:
-        """How much the model sees at once."""
-        return self.description.context
-
     @torch.no_grad()
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
@@ -135,10 +120,7 @@ class BiGRU:
         batch = piece_batch(windows, self.vocabulary)
         logits = self.network(*(torch.from_numpy(a) for a in (batch.pieces, batch.lengths, batch.words)))
         logs = {task: F.log_softmax(values, dim=-1).numpy() for task, values in logits.items()}
-        return [
-            Scores({task: values[row, : len(window)] for task, values in logs.items()})
-            for row, window in enumerate(windows)
-        ]
+        return window_scores(logs, windows)
 
     def fit(
         self,

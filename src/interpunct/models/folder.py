@@ -78,6 +78,27 @@ class Description:
         return description
 
 
+class Described:
+    """What a model says of itself, read from its description."""
+
+    description: Description
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        return self.description.title
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of each task."""
+        return self.description.labels
+
+    @property
+    def context(self) -> Context:
+        """How much the model sees at once."""
+        return self.description.context
+
+
 def save_lexicon(lexicon: Mapping[str, str], folder: Path) -> None:
     """Write the surface forms of mixed-case words, one a line, for people to read and mend."""
     text = "".join(f"{lexicon[low]}\n" for low in sorted(lexicon))

@@ -7,15 +7,14 @@ log-probabilities per task; vocabulary, labels and context stand beside it in th
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpunct.errors import ModelError
 from interpunct.features import Features
-from interpunct.models.batch import piece_batch
-from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Description
-from interpunct.models.model import Context
+from interpunct.models.batch import piece_batch, window_scores
+from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Described, Description
 from interpunct.models.scores import Scores
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 GRAPH = "model.onnx"
 
 
-class OnnxModel:
+class OnnxModel(Described):
     """An exported model, ready to run."""
 
     def __init__(self, description: Description, folder: Path, *, threads: int | None = None) -> None:
@@ -36,21 +35,6 @@ class OnnxModel:
         self._session = _session(folder / GRAPH, threads)
         self._tasks = list(description.labels)
 
-    @property
-    def name(self) -> str:
-        """Name and version."""
-        return self.description.title
-
-    @property
-    def labels(self) -> Mapping[str, tuple[str, ...]]:
-        """The labels of each task."""
-        return self.description.labels
-
-    @property
-    def context(self) -> Context:
-        """How much the model sees at once."""
-        return self.description.context
-
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
         if not windows:
@@ -58,10 +42,7 @@ class OnnxModel:
         batch = piece_batch(windows, self._pieces)
         feed = {"pieces": batch.pieces, "lengths": batch.lengths, "words": batch.words}
         outputs = dict(zip(self._tasks, self._session.run(self._tasks, feed), strict=True))
-        return [
-            Scores({task: logs[row, : len(window)] for task, logs in outputs.items()})
-            for row, window in enumerate(windows)
-        ]
+        return window_scores(outputs, windows)
 
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""
