@@ -66,6 +66,14 @@ def test_threshold_raises_and_lowers_the_bar_of_its_mark() -> None:
     assert [w.mark for w in decoded("a b c", given, lax)] == [",", ",", "."]
 
 
+def test_scales_change_which_mark_is_likeliest() -> None:
+    given = scores((",", 0.4, "lower"), (",", 0.3, "lower"), (".", 0.9, "lower"))
+    assert [w.mark for w in decoded("a b c", given)] == ["", "", "."]
+    halved = decoded("a b c", given, DecodeOptions(scales={"": 0.5}))
+    assert [w.mark for w in halved] == [",", "", "."]
+    assert halved[0].mark_confidence == pytest.approx(0.4 / 0.7, abs=1e-3)
+
+
 def test_close_ends_documents_and_turns() -> None:
     words = (Word("yes", speaker="A", mark="", case="lower"), Word("no", speaker="B", mark="", case="lower"))
     unsure = scores((".", 0.2, "lower"), ("?", 0.2, "lower"))

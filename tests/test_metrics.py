@@ -136,6 +136,27 @@ def test_su_er_equals_counting_by_hand(found: Pair) -> None:
     assert value["error"] == ((len(missed) + len(inserted)) / len(ends[0]) if ends[0] else None)
 
 
+@given(pairs(), st.booleans())
+def test_case_equals_counting_by_hand(found: Pair, merge_mixed: bool) -> None:
+    def name(case: str | None) -> str:
+        return "sentence" if merge_mixed and case == "mixed" else case or "lower"
+
+    right, guess = (list(map(name, cases)) for cases in (found.reference_cases, found.hypothesis_cases))
+    value = metrics.named("case").value(
+        {
+            label: counts.total()
+            for label, counts in metrics.named("case").count(found, MetricOptions(merge_mixed=merge_mixed)).items()
+        }
+    )
+    wanted = sum(case != "lower" for case in right)
+    wrong = sum(a != b for a, b in zip(right, guess, strict=True))
+    assert value["ser"] == (wrong / wanted if wanted else None)
+    for label in set(value) - {"ser", "overall"}:
+        assert value[label]["expected"] == right.count(label)
+        assert value[label]["predicted"] == guess.count(label)
+    assert value["overall"]["correct"] == sum(a == b != "lower" for a, b in zip(right, guess, strict=True))
+
+
 times = st.lists(st.integers(0, 30).map(lambda n: n / 4), max_size=6)
 
 

@@ -65,17 +65,18 @@ def _io_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _threshold(_context: click.Context, _option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
-    thresholds: dict[str, float] = {}
+def _by_mark(_context: click.Context, _option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
+    """Read MARK=NUMBER options; "none" is no mark."""
+    numbers: dict[str, float] = {}
     for value in values:
-        mark, equals, chance = value.rpartition("=")
+        mark, equals, number = value.rpartition("=")
         try:
-            thresholds[mark] = float(chance)
+            numbers["" if mark == "none" else mark] = float(number)
         except ValueError:
             equals = ""
         if not equals:
-            raise click.BadParameter(f"{value!r} is not MARK=P, e.g. ,=0.6")
-    return thresholds
+            raise click.BadParameter(f"{value!r} is not MARK=NUMBER, e.g. ,=0.6")
+    return numbers
 
 
 @cli.command()
@@ -101,9 +102,17 @@ def _threshold(_context: click.Context, _option: click.Parameter, values: Iterab
     "--threshold",
     "thresholds",
     multiple=True,
-    callback=_threshold,
+    callback=_by_mark,
     metavar="MARK=P",
     help="Write MARK where its probability reaches P.",
+)
+@click.option(
+    "--scale",
+    "scales",
+    multiple=True,
+    callback=_by_mark,
+    metavar="MARK=F",
+    help="Multiply MARK's probability by F; `none` is no mark.",
 )
 @click.option("--close/--no-close", default=True, help="End documents and turns with a closing mark.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the model; all cores without it.")
@@ -126,6 +135,7 @@ def restore(
     case: bool,
     existing: Any,
     thresholds: dict[str, float],
+    scales: dict[str, float],
     close: bool,
     threads: int | None,
     jobs: int,
@@ -133,7 +143,9 @@ def restore(
     **io: Any,
 ) -> None:  # fmt: skip
     """Restore marks and capitals in files, folders, globs or standard input (`-` or none)."""
-    options = DecodeOptions(marks=marks, case=case, existing=existing, thresholds=thresholds, close=close)
+    options = DecodeOptions(
+        marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close
+    )
     _run(context, inputs, io, engine=engine, jobs=jobs, model=model, threads=threads, decode=options)
 
 

@@ -11,6 +11,7 @@ What the model cannot know stays as it is: words in another script, and tokens w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
@@ -41,6 +42,8 @@ class DecodeOptions:
     case: bool = True
     existing: Existing = "redo"
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
+    """Factors on marks' probabilities before the likeliest is chosen; `{"": 0.5}` halves "no mark" (paper 001's -A)."""
     close: bool = True
     """Whether the last word of a document or turn gets a closing mark."""
 
@@ -52,6 +55,9 @@ class DecodeOptions:
                 raise InputError(f"no mark {mark!r} to set a threshold for; use one of {' '.join(MARKS[1:])}")
             if not 0 <= threshold <= 1:
                 raise InputError(f"threshold {threshold} for {mark!r} is no probability; use 0 to 1")
+        for mark, factor in self.scales.items():
+            if mark not in MARKS or not 0 < factor < math.inf:
+                raise InputError(f"scale {factor} for {mark!r}; use a factor above 0 for none or {' '.join(MARKS[1:])}")
 
 
 class Decoder:
@@ -85,7 +91,7 @@ class Decoder:
     def feed(self, scores: Scores) -> Iterator[Word]:
         """Decode the next words, as many as there are scores."""
         marks = self._mark_choices(scores.tasks["mark"]) if self._write_marks else None
-        cases = _choices(scores.tasks["case"]) if self._write_case else None
+        cases = _choices(np.exp(scores.tasks["case"])) if self._write_case else None
         for row in range(len(scores)):
             index = self._next
             self._next += 1
@@ -129,9 +135,12 @@ class Decoder:
         )  # fmt: skip
 
     def _mark_choices(self, logs: Array) -> list[Choice]:
-        if not self._options.thresholds:
-            return _choices(logs)
         chances = np.exp(logs)
+        if self._options.scales:
+            chances = chances * [self._options.scales.get(mark, 1.0) for mark in self._marks]
+            chances /= chances.sum(axis=1, keepdims=True)
+        if not self._options.thresholds:
+            return _choices(chances)
         none = self._marks.index("")
         only_marks = chances.copy()
         only_marks[:, none] = -1
@@ -173,10 +182,9 @@ def _rounded(chance: float) -> float:
     return _CHANCES[min(10_000, round(chance * 10_000))]
 
 
-def _choices(logs: Array) -> list[Choice]:
-    best = logs.argmax(axis=1)
-    chances = np.exp(logs[np.arange(len(logs)), best])
-    return list(zip(best.tolist(), chances.tolist(), strict=True))
+def _choices(chances: Array) -> list[Choice]:
+    best = chances.argmax(axis=1)
+    return list(zip(best.tolist(), chances[np.arange(len(chances)), best].tolist(), strict=True))
 
 
 def _is_marked(word: Word) -> bool:
