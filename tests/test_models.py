@@ -17,10 +17,10 @@ from interpunct.export import export
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models import MODELS, Model
-from interpunct.models.bigru import BiGRU
 from interpunct.models.encoded import encode
 from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
+from interpunct.models.word_vocabulary import WordVocabulary
 from interpunct.restore import Restorer
 from interpunct.transcript import Transcript
 
@@ -28,14 +28,23 @@ SENTENCES = (
     "So how are you? I am fine, thanks. My name is Anna, and I live in New York. "
     "Have you met Bob? No, but I know NATO's boss."
 )
-TINY = {"vocabulary": 150, "embedding": 24, "hidden": 32, "layers": 2, "dropout": 0.0, "noise": 0.0, "batch": 4}
+SHOWN = {"vocabulary": 150, "embedding": 24, "noise": 0.0, "batch": 4}
+TINY: dict[str, dict[str, Any]] = {
+    "bigru": {**SHOWN, "hidden": 32, "layers": 2, "dropout": 0.0},
+    "birnn": {**SHOWN, "units": 32, "hidden": 24, "cell": "lstm", "rnn_dropout": 0.0, "output_dropout": 0.0},
+}
 
 
-def fitted(seed: int = 1, epochs: int = 60) -> BiGRU:
+def fitted(seed: int = 1, epochs: int = 60, kind: str = "bigru", **options: Any) -> Any:
     transcript = Transcript(parse_text(SENTENCES))
     features = Features.of(word.text for word in transcript.words)
-    model = BiGRU.create(
-        name="tiny", version="1", labels={"mark": MARKS, "case": CASES}, options=TINY, words=features.texts, seed=seed
+    model = models.type_named(kind).create(
+        name="tiny",
+        version="1",
+        labels={"mark": MARKS, "case": CASES},
+        options=TINY[kind] | options,
+        words=features.texts,
+        seed=seed,
     )
     data = encode([transcript] * 4, model.vocabulary, model.labels)
     loop = LoopOptions(epochs=epochs, rate=1e-2, seed=seed, device="cpu")
@@ -46,10 +55,10 @@ def fitted(seed: int = 1, epochs: int = 60) -> BiGRU:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
     """One small trained model of each type."""
     folder = tmp_path_factory.mktemp("models")
-    model = fitted()
-    model.save(folder / "bigru")
+    made = {kind: fitted(kind=kind) for kind in TINY}
+    made["bigru"].save(folder / "bigru")
     export(folder / "bigru", folder / "onnx")
-    return {"bigru": model, "onnx": models.load(folder / "onnx")}
+    return made | {"onnx": models.load(folder / "onnx")}
 
 
 def windows(*texts: str) -> list[Features]:
@@ -113,11 +122,41 @@ def test_model_overfits_five_sentences(kind: str, trained: dict[str, Model]) -> 
     assert Restorer(trained[kind]).restore(lower).text == SENTENCES
 
 
-def test_model_of_the_same_seed_has_the_same_weights() -> None:
-    one, two, other = fitted(1, 2), fitted(1, 2), fitted(2, 2)
+@pytest.mark.parametrize("kind", sorted(TINY))
+def test_model_of_the_same_seed_has_the_same_weights(kind: str) -> None:
+    one, two, other = fitted(1, 2, kind), fitted(1, 2, kind), fitted(2, 2, kind)
     given = windows("so how are you")
     assert same(one.forward(given), two.forward(given), 0.0)
     assert not same(one.forward(given), other.forward(given), 1e-4)
+
+
+@pytest.mark.parametrize("cell", ["simple", "lstm", "gru"])
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "relu", "linear"])
+def test_birnn_learns_with_every_cell_and_activation(cell: str, activation: str) -> None:
+    losses: list[float] = []
+    model = fitted(1, 0, "birnn", cell=cell, activation=activation, layers=2)
+    data = encode([Transcript(parse_text(SENTENCES))] * 2, model.vocabulary, model.labels)
+    loop = LoopOptions(epochs=6, rate=1e-2, device="cpu")
+    model.fit(data, data, loop=loop, log=lambda row: losses.append(row["loss"]))
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_word_vocabulary_is_saved_and_gives_unknown_words_one_id(tmp_path: Path) -> None:
+    vocabulary = WordVocabulary.learn("so so it".split(), size=10)
+    vocabulary.save(tmp_path / "v.json")
+    again = WordVocabulary.load(tmp_path / "v.json")
+    assert [again.ids(word) for word in ("so", "it", "xyzzy", "")] == [(2,), (3,), (1,), (1,)]
+    assert len(again) == 4
+    (tmp_path / "v.json").write_text("[]")
+    with pytest.raises(ModelError, match="no word vocabulary"):
+        WordVocabulary.load(tmp_path / "v.json")
+
+
+def test_export_refuses_types_it_cannot_write(trained: dict[str, Model], tmp_path: Path) -> None:
+    model: Any = trained["birnn"]
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelError, match="cannot be exported"):
+        export(tmp_path / "m", tmp_path / "x")
 
 
 def test_export_to_int8_is_smaller_and_nearly_the_same(trained: dict[str, Model], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ __all__ = ["MODELS", "Context", "Description", "Model", "Scores", "load", "type_
 
 MODELS: dict[str, str] = {
     "bigru": "interpunct.models.bigru:BiGRU",
+    "birnn": "interpunct.models.birnn:BiRNN",
     "onnx": "interpunct.models.onnx:OnnxModel",
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.features import Features
-from interpunct.models.pieces import PAD, Pieces
+from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.scores import Array, Scores
 
 Ints = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ class PieceBatch:
     words: Ints
 
 
-def piece_batch(windows: Sequence[Features], vocabulary: Pieces) -> PieceBatch:
+def piece_batch(windows: Sequence[Features], vocabulary: Vocabulary) -> PieceBatch:
     """Pad windows to one shape; a padded word points at piece 0, and nobody reads it."""
     rows: list[list[int]] = []
     lasts: list[list[int]] = []

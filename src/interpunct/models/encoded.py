@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from interpunct.features import normalise
 from interpunct.labels import mark_with_ellipsis
-from interpunct.models.pieces import Pieces
+from interpunct.models.pieces import Vocabulary
 from interpunct.transcript import Transcript
 
 IGNORED = -100
@@ -34,7 +34,7 @@ class Encoded:
         return len(self.ends) - 1
 
 
-def encode(transcripts: Iterable[Transcript], vocabulary: Pieces, labels: Mapping[str, tuple[str, ...]]) -> Encoded:
+def encode(transcripts: Iterable[Transcript], vocabulary: Vocabulary, labels: Mapping[str, tuple[str, ...]]) -> Encoded:
     """Encode every word of the transcripts."""
     pieces, ends = array("q"), array("q", [0])
     columns = {task: array("q") for task in labels}

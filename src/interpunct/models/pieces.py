@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 from tokenizers import Tokenizer, models, trainers
 
@@ -16,6 +17,18 @@ from interpunct.errors import ModelError
 PAD, UNKNOWN = 0, 1
 _BEGIN = "▁"
 _REMEMBERED = 1 << 17
+
+
+class Vocabulary(Protocol):
+    """What a network asks of a vocabulary."""
+
+    def __len__(self) -> int: ...
+
+    def ids(self, word: str) -> tuple[int, ...]:
+        """Return the ids of a normalised word: at least one."""
+
+    def save(self, path: Path) -> None:
+        """Write the vocabulary to a file."""
 
 
 class Pieces:

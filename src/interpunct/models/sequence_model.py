@@ -28,7 +28,7 @@ from interpunct.models.encoded import IGNORED, Encoded
 from interpunct.models.folder import PIECES, Described, Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Context
-from interpunct.models.pieces import Pieces
+from interpunct.models.pieces import Pieces, Vocabulary
 from interpunct.models.scores import Scores
 from interpunct.models.shown import Batch, Shown
 
@@ -67,7 +67,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
     OPTIONS: ClassVar[Any]
     """The dataclass of the type's options."""
 
-    def __init__(self, description: Description, vocabulary: Pieces) -> None:
+    def __init__(self, description: Description, vocabulary: Vocabulary) -> None:
         self.description = description
         self.options: Options = config.build(self.OPTIONS, description.options)
         self.vocabulary = vocabulary
@@ -78,6 +78,16 @@ class SequenceModel(Described, ABC, Generic[Options]):
     @abstractmethod
     def build(options: Options, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
         """Return the network: a `Network` for so many labels per task and so many pieces."""
+
+    @staticmethod
+    def learn_vocabulary(words: Iterable[str], options: Any) -> Vocabulary:
+        """Learn a vocabulary from normalised words: subwords, unless a type says otherwise."""
+        return Pieces.learn(words, size=options.vocabulary, longest=options.longest_word)
+
+    @staticmethod
+    def load_vocabulary(folder: Path, description: Description) -> Vocabulary:
+        """Read the vocabulary from the model's folder."""
+        return Pieces.load(folder / PIECES, longest=description.whole("longest_word"))
 
     @classmethod
     def create(
@@ -94,7 +104,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
     ) -> Self:
         """Make an untrained model whose vocabulary is learned from normalised words."""
         checked = config.build(cls.OPTIONS, options)
-        vocabulary = Pieces.learn(words, size=checked.vocabulary, longest=checked.longest_word)
+        vocabulary = cls.learn_vocabulary(words, checked)
         description = Description(
             cls.TYPE, name, version, labels, Context(checked.window, checked.overlap), licence,
             tuple(trained_on), asdict(checked),
@@ -177,7 +187,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
     def load(cls, folder: Path) -> Self:
         """Read a trained model from its folder."""
         description = Description.load(folder)
-        model = cls(description, Pieces.load(folder / PIECES, longest=description.whole("longest_word")))
+        model = cls(description, cls.load_vocabulary(folder, description))
         try:
             model.network.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
         except (OSError, RuntimeError, pickle.UnpicklingError) as error:

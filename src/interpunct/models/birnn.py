@@ -1,0 +1,94 @@
+"""The BiRNN of paper 000 (Pahuja et al. 2017): Single-BiRNN with one task, Corr-BiRNN with several.
+
+In: windows of words. Out: log-probabilities per task. Forward and backward recurrent layers (eq. 1-2), a hidden
+layer with activation φ over both (eq. 3), and for each task a linear branch over the shared hidden layer; the loss
+is the weighted sum of the branches' (eq. 4). The mark is the one after the word; the paper's is the one before.
+Training sequences, the one-shot context and tuning are the recipes' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from interpunct.models.folder import PIECES, Description
+from interpunct.models.pieces import PAD
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.word_vocabulary import WordVocabulary
+
+_CELLS: dict[str, Callable[..., nn.RNNBase]] = {"simple": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "linear": lambda value: value,
+}
+
+
+@dataclass(frozen=True)
+class BiRNNOptions(SequenceOptions):
+    """The ranges that the paper tunes."""
+
+    vocabulary: int = 50_000
+    longest_word: int = 1
+    embedding: int = 100
+    cell: Literal["simple", "lstm", "gru"] = "gru"
+    layers: int = 1
+    units: int = 256
+    rnn_dropout: float = 0.2
+    output_dropout: float = 0.2
+    hidden: int = 128
+    activation: Literal["sigmoid", "tanh", "relu", "linear"] = "tanh"
+
+
+class Network(nn.Module):
+    """Embedding, recurrent layers both ways, a shared hidden layer, a branch per task."""
+
+    def __init__(self, options: BiRNNOptions, sizes: Mapping[str, int], vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, options.embedding, padding_idx=PAD)
+        self.rnn = _CELLS[options.cell](
+            options.embedding, options.units, options.layers,
+            batch_first=True, bidirectional=True, dropout=options.rnn_dropout if options.layers > 1 else 0.0,
+        )  # fmt: skip
+        self.dropout = nn.Dropout(options.output_dropout)
+        self.hidden = nn.Linear(2 * options.units, options.hidden)
+        self.activation = _ACTIVATIONS[options.activation]
+        self.branches = nn.ModuleDict({task: nn.Linear(options.hidden, size) for task, size in sizes.items()})
+
+    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
+        """Return each task's logits at each word."""
+        self.rnn.flatten_parameters()
+        embedded = self.embedding(pieces)  # (windows, words, embedding)
+        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
+        at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+        shared = self.activation(self.hidden(self.dropout(at_words)))  # (windows, words, hidden)
+        return {task: branch(shared) for task, branch in self.branches.items()}
+
+
+class BiRNN(SequenceModel[BiRNNOptions]):
+    """Single-BiRNN or Corr-BiRNN, by the number of its tasks."""
+
+    TYPE = "birnn"
+    OPTIONS = BiRNNOptions
+
+    @staticmethod
+    def build(options: BiRNNOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
+        """Return the network."""
+        return Network(options, sizes, vocabulary)
+
+    @staticmethod
+    def learn_vocabulary(words: Iterable[str], options: BiRNNOptions) -> WordVocabulary:
+        """Learn a vocabulary of whole words."""
+        return WordVocabulary.learn(words, size=options.vocabulary)
+
+    @staticmethod
+    def load_vocabulary(folder: Path, _description: Description) -> WordVocabulary:
+        """Read the vocabulary."""
+        return WordVocabulary.load(folder / PIECES)
