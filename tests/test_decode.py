@@ -5,7 +5,7 @@ import pytest
 
 from interpunct import render
 from interpunct.cases import CASES
-from interpunct.decode import DecodeOptions, Decoder
+from interpunct.decode import DecodeOptions, Decoder, turn_ends
 from interpunct.errors import InputError
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.scores import Scores
@@ -80,6 +80,11 @@ def test_close_ends_documents_and_turns() -> None:
     assert [w.mark for w in decoded(words, unsure)] == [".", "?"]
     assert [w.text for w in decoded(words, unsure)] == ["Yes", "No"]
     assert [w.mark for w in decoded(words, unsure, DecodeOptions(close=False))] == ["", ""]
+
+
+def test_turn_ends_take_a_long_run_of_symbols_in_linear_time() -> None:
+    words = [Word("so"), *[Word("♪")] * 200_000]
+    assert turn_ends(words)[0] == 1
 
 
 def test_existing_keep_leaves_what_is_there_and_restores_what_is_missing() -> None:

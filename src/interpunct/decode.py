@@ -85,6 +85,7 @@ class Decoder:
         self._cases = labels.get("case", ("lower",))
         self._closing = [index for index, mark in enumerate(self._marks) if mark in SENTENCE_MARKS]
         self._forms: dict[tuple[str, int, bool], tuple[str, str]] = {}  # a document's vocabulary, written
+        self._turn_ends = turn_ends(words)
         self._next = 0
         self._opens = True
 
@@ -96,7 +97,7 @@ class Decoder:
             index = self._next
             self._next += 1
             word = self._words[index]
-            ends_turn = self._ends_turn(index)
+            ends_turn = bool(self._turn_ends[index])
             if is_readable(word.text):
                 word = self._decided(
                     word,
@@ -109,16 +110,6 @@ class Decoder:
             if ends_turn or any(map(str.isalnum, word.text)):
                 self._opens = ends_turn or word.mark in SENTENCE_MARKS
             yield word
-
-    def _ends_turn(self, index: int) -> bool:
-        """Say whether a document or a speaker's turn ends with this word, or with symbols right behind it."""
-        speaker = self._words[index].speaker
-        for following in range(index + 1, len(self._words)):
-            if self._words[following].speaker != speaker:
-                return True
-            if any(map(str.isalnum, self._words[following].text)):
-                return False
-        return True
 
     def _decided(self, word: Word, mark: Choice | None, case: Choice | None, closing: Array | None) -> Word:
         """Return the word with what was decided; `closing` are the mark's scores where a turn ends."""
@@ -172,6 +163,23 @@ class Decoder:
             # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
             found = self._forms[key] = recased, case_of(recased)
         return found
+
+
+def turn_ends(words: Sequence[Word]) -> bytearray:
+    """Say of each word whether the document or a speaker's turn ends with it, or with symbols right behind it.
+
+    >>> said = [("yes", "A"), ("no", "B"), ("so", "B"), ("♪", "B")]
+    >>> list(turn_ends([Word(text, speaker=speaker) for text, speaker in said]))
+    [1, 0, 1, 1]
+    """
+    ends = bytearray(len(words))
+    for index in range(len(words) - 1, -1, -1):
+        following = words[index + 1] if index + 1 < len(words) else None
+        if following is None or following.speaker != words[index].speaker:
+            ends[index] = True
+        elif not any(map(str.isalnum, following.text)):
+            ends[index] = ends[index + 1]
+    return ends
 
 
 # Confidences are told to four places; sharing the numbers themselves saves a long text a third of its memory.
