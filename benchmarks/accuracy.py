@@ -35,7 +35,7 @@ def main() -> None:
 def _rows(test: str, found: Evaluation) -> list[dict[str, Any]]:
     rows = []
     for row in found.rows:
-        if "f1" in row.rates:
+        if "precision" in row.rates:  # all but the macro average, which has no counts of its own
             f1 = row.rates["f1"]
             half = None if f1.low is None or f1.high is None else 50 * (f1.high - f1.low)
             rates = {name: _percent(row.rates[name].value) for name in ("precision", "recall", "f1")}
