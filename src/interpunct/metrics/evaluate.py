@@ -165,10 +165,10 @@ def _reference_ends(document: Document, align: bool) -> tuple[Mask, ...]:
 def _default_metrics(pairs: Sequence[Pair], documents: Sequence[Document]) -> list[str]:
     """Return what is scored where nothing is asked for.
 
-    Case only where both sides know it, marks only where the reference has more than line ends, WiSeBE for several
-    references.
+    Case only where the reference has capitals and the hypothesis knows its own, marks only where the reference
+    has more than line ends, WiSeBE for several references.
     """
-    cased = any(found.case_scored.any() and any(found.hypothesis_cases) for found in pairs)
+    cased = any(set(found.reference_cases) - {"lower", None} and any(found.hypothesis_cases) for found in pairs)
     by_line = all(document.reference_sides[0].by == "lines" for document in documents)
     unmarked = by_line and not any(mark for found in pairs for mark in found.reference_marks)
     left_out = set() if cased else {"case"}

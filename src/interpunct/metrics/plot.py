@@ -86,7 +86,7 @@ def figure(evaluation: Evaluation) -> Figure:
         raise MissingExtraError("plots", "plot") from None
     panels = _panels(evaluation)
     with matplotlib.rc_context(_STYLE):
-        heights = [_PANEL_HEIGHT, *([_along_height(evaluation)] if evaluation.wisebe else [])]
+        heights = [_PANEL_HEIGHT if panels else 0.1, *([_along_height(evaluation)] if evaluation.wisebe else [])]
         drawn = Figure(figsize=(4.2 * max(2, len(panels)), sum(heights) + 0.35), layout="constrained")
         rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights, hspace=0.06)
         columns = rows[0].subgridspec(1, max(1, len(panels)), wspace=0.06)
@@ -104,7 +104,8 @@ def _panels(evaluation: Evaluation) -> list[Callable[[Axes, Evaluation], None]]:
     panels: list[Callable[[Axes, Evaluation], None]] = []
     if _prf_rows(evaluation):
         panels.append(_draw_rates)
-    if evaluation.pairs:
+    marked = any(mark for pair in evaluation.pairs for mark in pair.reference_marks)
+    if evaluation.pairs and (marked or not evaluation.wisebe):  # line ends alone leave nothing to confuse
         panels.append(_draw_confusion)
     if any(len(recall) for _, recall in curves(evaluation).values()):
         panels.append(_draw_curves)
