@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions, states_at_words
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,7 @@ class Network(nn.Module):
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
         embedded = self.dropout(self.embedding(pieces))  # (windows, pieces, embedding)
-        self.gru.flatten_parameters()  # a copied module's weights lie apart, which cuDNN would mend at every call
-        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
-        at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+        at_words = states_at_words(self.gru, embedded, lengths, words)
         at_words = self.dropout(at_words)  # (windows, words, 2 * hidden)
         return {task: head(at_words) for task, head in self.heads.items()}
 

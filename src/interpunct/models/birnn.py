@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from interpunct.models.folder import PIECES, Description
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions, states_at_words
 from interpunct.models.word_vocabulary import WordVocabulary
 
 _CELLS: dict[str, Callable[..., nn.RNNBase]] = {"simple": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -63,11 +63,8 @@ class Network(nn.Module):
 
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word."""
-        self.rnn.flatten_parameters()
         embedded = self.embedding(pieces)  # (windows, words, embedding)
-        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
-        at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+        at_words = states_at_words(self.rnn, embedded, lengths, words)
         shared = self.activation(self.hidden(self.dropout(at_words)))  # (windows, words, hidden)
         return {task: branch(shared) for task, branch in self.branches.items()}
 

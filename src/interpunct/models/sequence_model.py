@@ -60,6 +60,14 @@ class Network(Protocol):
         """Return each task's logits at each word's last piece."""
 
 
+def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: Tensor) -> Tensor:
+    """Run recurrent layers over padded windows and return their states at each word's last piece."""
+    rnn.flatten_parameters()  # a copied module's weights lie apart, which cuDNN would mend at every call
+    packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    states, _ = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
+    return torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+
+
 class SequenceModel(Described, ABC, Generic[Options]):
     """A network with its vocabulary and description; a subclass names its type and builds its network."""
 
