@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpunct.decode.windows import cut, score, weights
 from interpunct.features import Features
 from interpunct.models.model import Context
 from interpunct.models.scores import Array, Scores
-from interpunct.models.windows import cut, score, weights
 
 
 class Echo:

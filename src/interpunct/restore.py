@@ -18,12 +18,12 @@ import numpy.typing as npt
 from interpunct import models, render
 from interpunct.clitics import join_clitics
 from interpunct.decode import DecodeOptions, Decoder
+from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
 from interpunct.labels import parse_text, split_token
 from interpunct.models import Model, Scores
 from interpunct.models.folder import load_lexicon
-from interpunct.models.windows import score
 from interpunct.transcript import Sentence, Transcript, Word
 
 Document = str | Transcript | Iterable[Word | str]
