@@ -12,12 +12,13 @@ import pytest
 
 from interpunct import models
 from interpunct.cases import CASES
+from interpunct.clitics import split_clitics
+from interpunct.decode.windows import scored
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.export import export
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models import MODELS, Model
-from interpunct.models.encoded import encode
 from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.word_vocabulary import WordVocabulary
@@ -37,16 +38,16 @@ TINY: dict[str, dict[str, Any]] = {
 
 def fitted(seed: int = 1, epochs: int = 60, kind: str = "bigru", **options: Any) -> Any:
     transcript = Transcript(parse_text(SENTENCES))
-    features = Features.of(word.text for word in transcript.words)
+    parts = [part for word in transcript.words for part in split_clitics(word.text)]
     model = models.type_named(kind).create(
         name="tiny",
         version="1",
         labels={"mark": MARKS, "case": CASES},
         options=TINY[kind] | options,
-        words=features.texts,
+        words=Features.of(parts).texts,
         seed=seed,
     )
-    data = encode([transcript] * 4, model.vocabulary, model.labels)
+    data = model.encode([transcript] * 4)
     loop = LoopOptions(epochs=epochs, rate=1e-2, seed=seed, device="cpu")
     return model.fit(data, data, loop=loop, log=lambda _: None)
 
@@ -82,7 +83,7 @@ def test_model_saved_and_loaded_gives_the_same_scores(kind: str, trained: dict[s
     model.save(tmp_path / "copy")
     again = models.load(tmp_path / "copy")
     given = windows("so how are you", "fine")
-    assert same(model.forward(given), again.forward(given), 0.0)
+    assert same(scored(model, given), scored(again, given), 0.0)
     assert again.name == model.name == "tiny 1"
     assert again.labels == model.labels
 
@@ -91,20 +92,20 @@ def test_model_saved_and_loaded_gives_the_same_scores(kind: str, trained: dict[s
 def test_model_scores_do_not_depend_on_the_batch(kind: str, trained: dict[str, Model]) -> None:
     model = trained[kind]
     given = windows("so how are you i am fine", "bob", "my name is anna and i live in new york")
-    alone = [model.forward([window])[0] for window in given]
-    assert same(model.forward(given), alone)
-    assert same(model.forward(given[::-1]), alone[::-1])
+    alone = [scored(model, [window])[0] for window in given]
+    assert same(scored(model, given), alone)
+    assert same(scored(model, given[::-1]), alone[::-1])
 
 
 @every_type
 def test_model_takes_one_word_no_window_and_unknown_words(kind: str, trained: dict[str, Model]) -> None:
     model = trained[kind]
-    assert model.forward([]) == []
+    assert scored(model, []) == []
     for text in ("yes", "ж", "x" * 5000):
-        (scores,) = model.forward(windows(text))
+        (scores,) = scored(model, windows(text))
         assert len(scores) == 1
         np.testing.assert_allclose(np.exp(scores.tasks["mark"]).sum(axis=1), 1, atol=1e-5)
-    (scores,) = model.forward([Features(("",))])
+    (scores,) = scored(model, [Features(("",))])
     assert len(scores) == 1
 
 
@@ -112,7 +113,7 @@ def test_model_takes_one_word_no_window_and_unknown_words(kind: str, trained: di
 def test_model_leaves_its_input_untouched(kind: str, trained: dict[str, Model]) -> None:
     given = windows("so how are you")
     before = [window.texts for window in given]
-    trained[kind].forward(given)
+    scored(trained[kind], given)
     assert [window.texts for window in given] == before
 
 
@@ -126,8 +127,8 @@ def test_model_overfits_five_sentences(kind: str, trained: dict[str, Model]) -> 
 def test_model_of_the_same_seed_has_the_same_weights(kind: str) -> None:
     one, two, other = fitted(1, 2, kind), fitted(1, 2, kind), fitted(2, 2, kind)
     given = windows("so how are you")
-    assert same(one.forward(given), two.forward(given), 0.0)
-    assert not same(one.forward(given), other.forward(given), 1e-4)
+    assert same(scored(one, given), scored(two, given), 0.0)
+    assert not same(scored(one, given), scored(other, given), 1e-4)
 
 
 @pytest.mark.parametrize("cell", ["simple", "lstm", "gru"])
@@ -135,7 +136,7 @@ def test_model_of_the_same_seed_has_the_same_weights(kind: str) -> None:
 def test_birnn_learns_with_every_cell_and_activation(cell: str, activation: str) -> None:
     losses: list[float] = []
     model = fitted(1, 0, "birnn", cell=cell, activation=activation, layers=2)
-    data = encode([Transcript(parse_text(SENTENCES))] * 2, model.vocabulary, model.labels)
+    data = model.encode([Transcript(parse_text(SENTENCES))] * 2)
     loop = LoopOptions(epochs=6, rate=1e-2, device="cpu")
     model.fit(data, data, loop=loop, log=lambda row: losses.append(row["loss"]))
     assert losses[-1] < 0.9 * losses[0]
@@ -167,7 +168,7 @@ def test_export_to_int8_is_smaller_and_nearly_the_same(trained: dict[str, Model]
     sizes = [(tmp_path / name / "model.onnx").stat().st_size for name in ("small", "whole")]
     assert sizes[0] < 0.5 * sizes[1]
     given = windows("so how are you i am fine thanks")
-    assert same(models.load(tmp_path / "small").forward(given), model.forward(given), 0.03)
+    assert same(scored(models.load(tmp_path / "small"), given), scored(model, given), 0.03)
 
 
 def test_lexicon_survives_its_folder(tmp_path: Path) -> None:
@@ -240,12 +241,12 @@ def test_fit_takes_any_size_of_corpus_and_unknown_labels() -> None:
     """A corpus a little longer than a window, no case known: the loss stays a number, the average is kept."""
     words = tuple(dataclasses.replace(word, case=None) for word in parse_text(SENTENCES) * 6)[:170]
     model = fitted(1, 0)
-    data = encode([Transcript(words)], model.vocabulary, model.labels)
+    data = model.encode([Transcript(words)])
     losses: list[float] = []
     loop = LoopOptions(epochs=5, rate=1e-2, device="cpu", average=0.9)
     model.fit(data, data, loop=loop, log=lambda row: losses.append(row["loss"]))
     assert losses[-1] < losses[0]
-    nothing = encode([], model.vocabulary, model.labels)
+    nothing = model.encode([])
     with pytest.raises(InputError, match="no words in the dev corpora"):
         model.fit(data, nothing, loop=loop, log=lambda _: None)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from interpunct.decode.windows import cut, score, weights
 from interpunct.features import Features
-from interpunct.models.model import Context
+from interpunct.models.model import Clitics, Context
 from interpunct.models.scores import Array, Scores
 
 
@@ -18,6 +19,7 @@ class Echo:
 
     name = "echo 0"
     labels: Mapping[str, tuple[str, ...]] = {"mark": ("", ",", ".")}
+    clitics: Clitics = "joined"
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -38,7 +40,9 @@ def numbered(count: int) -> Features:
     return Features(tuple(map(str, range(count))))
 
 
-contexts = st.integers(1, 9).flatmap(lambda w: st.builds(Context, st.just(w), st.integers(0, w - 1)))
+overlapping = st.integers(1, 9).flatmap(lambda w: st.builds(Context, st.just(w), st.integers(0, w - 1)))
+restarting = st.builds(Context, st.integers(1, 9), restart=st.just(True))
+contexts = st.one_of(overlapping, restarting, st.just(Context(None)))
 
 
 @given(st.lists(st.integers(0, 40), max_size=6), contexts, st.integers(1, 5))
@@ -57,13 +61,13 @@ def test_score_gives_every_word_of_every_document_once_in_order(sizes: list[int]
             np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
 
 
-@given(st.integers(1, 60), contexts)
-def test_cut_covers_a_document_and_its_finals_add_up(size: int, context: Context) -> None:
-    windows = list(cut([numbered(size)], context))
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 8))
+def test_cut_covers_a_document_and_its_finals_add_up(size: int, words: int, overlap: int) -> None:
+    windows = list(cut([numbered(size)], words, min(overlap, words - 1)))
     assert sum(window.final for window in windows) == size
     seen = {window.first + row for window in windows for row in range(len(window.features))}
     assert seen == set(range(size))
-    assert all(len(window.features) == min(size, context.words) for window in windows)
+    assert all(len(window.features) == min(size, words) for window in windows)
 
 
 def test_score_averages_overlaps_by_weights_that_fall_to_the_edges() -> None:
@@ -87,6 +91,37 @@ def test_score_puts_short_documents_into_one_batch() -> None:
     assert echo.calls == [10]
 
 
-def test_context_refuses_an_overlap_as_wide_as_the_window() -> None:
-    with pytest.raises(ValueError, match="overlap"):
-        Context(4, 4)
+class Seen(Echo):
+    """Remembers which words each window held."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.windows: list[tuple[str, ...]] = []
+
+    def forward(self, windows: Sequence[Features]) -> list[Scores]:
+        self.windows += [window.texts for window in windows]
+        return super().forward(windows)
+
+
+def test_score_restarts_after_the_last_sentence_end() -> None:
+    """Words 2, 5, 8, ... end sentences: a window of five words keeps what stands up to the last of them."""
+    seen = Seen(Context(5, restart=True))
+    list(score(seen, [numbered(8)]))
+    assert seen.windows == [tuple("01234"), tuple("34567")]
+    seen = Seen(Context(2, restart=True))
+    list(score(seen, [numbered(5)]))
+    assert seen.windows == [tuple("01"), tuple("23"), tuple("34")]  # "01" has no end: all of it is kept
+
+
+def test_score_shows_a_whole_document_at_once() -> None:
+    seen = Seen(Context(None))
+    list(score(seen, [numbered(50), numbered(0), numbered(7)]))
+    assert [len(window) for window in seen.windows] == [50, 7]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"words": 4, "overlap": 4}, {"words": None, "restart": True}, {"words": 9, "overlap": 2, "restart": True}]
+)
+def test_context_refuses_what_contradicts_itself(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"overlap|restart"):
+        Context(**bad)

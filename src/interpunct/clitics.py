@@ -45,3 +45,22 @@ def split_clitics(text: str) -> list[str]:
         if low.endswith(ending) and len(text) > len(ending):
             return [text[: -len(ending)], text[-len(ending) :]]
     return [text]
+
+
+def split_all(texts: Sequence[str]) -> tuple[list[str], array[int], array[int]]:
+    """Split every token, and say which token each part was cut out of (twice, as `join_clitics` does).
+
+    Tokens without letters or digits are left out here, too.
+
+    >>> parts, first, last = split_all(["you're", "right", "♪", "do", "n't"])
+    >>> parts, first.tolist()
+    (['you', "'re", 'right', 'do', "n't"], [0, 0, 1, 3, 4])
+    """
+    parts: list[str] = []
+    token = array("q")
+    for index, text in enumerate(texts):
+        if any(map(str.isalnum, text)):
+            found = split_clitics(text)
+            parts += found
+            token.extend([index] * len(found))
+    return parts, token, token

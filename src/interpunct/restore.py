@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from interpunct import models, render
-from interpunct.clitics import join_clitics
+from interpunct.clitics import join_clitics, split_all
 from interpunct.decode import DecodeOptions, Decoder
 from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
@@ -24,11 +23,11 @@ from interpunct.features import Features
 from interpunct.labels import parse_text, split_token
 from interpunct.models import Model, Scores
 from interpunct.models.folder import load_lexicon
+from interpunct.models.scores import Array, Ints, joined
 from interpunct.transcript import Sentence, Transcript, Word
 
 Document = str | Transcript | Iterable[Word | str]
 """What can be restored: text, a transcript, or words."""
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 PRETRAINED = Path(__file__).parent / "pretrained"
 
@@ -82,10 +81,11 @@ class Restorer:
             for document in documents:
                 job = _Job(as_transcript(document), self.model, options, self.lexicon)
                 waiting.append(job)
-                yield Features.of(job.joined)
+                yield Features.of(job.units)
 
         done = 0
-        for index, scores in score(self.model, features()):
+        beam = options.beam if options else 1
+        for index, scores in score(self.model, features(), beam=beam):
             while done < index:
                 yield waiting.popleft().result()
                 done += 1
@@ -104,22 +104,28 @@ class _Job:
     ) -> None:
         self.transcript = transcript
         self.model = model
-        self.joined, self.first, self.last = join_clitics([word.text for word in transcript.words])
+        read = join_clitics if model.clitics == "joined" else split_all
+        self.units, self.first, self.last = read([word.text for word in transcript.words])
         self.decoder = Decoder(transcript.words, model.labels, options=options, lexicon=lexicon)
         self.taken = 0
+        self.held: list[Scores] = []
         self.words: list[Word] = []
 
     def take(self, scores: Scores) -> None:
-        """Decode the next joined words' scores, spread over the tokens they were joined from."""
-        start, stop = self.taken, self.taken + len(scores)
-        self.taken = stop
-        self._decode(scores, np.asarray(self.first[start:stop]), np.asarray(self.last[start:stop]))
+        """Decode the next units' scores, spread over the tokens they were joined from or cut out of."""
+        self.held.append(scores)
+        known = self.taken + sum(map(len, self.held))
+        if known < len(self.first) and self.first[known] == self.first[known - 1]:
+            return  # the rest of a split word is still to come
+        start, self.taken = self.taken, known
+        scores, self.held = joined(self.held), []
+        self._decode(scores, np.asarray(self.first[start:known]), np.asarray(self.last[start:known]))
 
     def _decode(self, scores: Scores, first: Ints, last: Ints) -> None:
-        """Decode up to the next joined word's first token, or to the end."""
+        """Decode up to the next unit's first token, or to the end."""
         begin = len(self.words)
         end = self.first[self.taken] if self.taken < len(self.first) else len(self.transcript)
-        if end - begin > len(scores):
+        if end - begin != len(scores) or self.model.clitics == "split":
             scores = _spread(scores, first - begin, last - begin, end - begin, self.model)
         self.words.extend(self.decoder.feed(scores))
 
@@ -133,17 +139,25 @@ class _Job:
 
 
 def _spread(scores: Scores, first: Ints, last: Ints, count: int, model: Model) -> Scores:
-    """Give tokens the scores of their joined words: the mark stands after the last one, the case is the first's.
+    """Give tokens the scores of their units: the mark stands after the last one, the case is the first's.
 
-    Tokens between joined words get no mark and lower case.
+    Tokens that no unit stands for get no mark and lower case.
     """
-    spread = {}
+    tasks: dict[str, Array] = {}
+    best: dict[str, Ints] = {}
     for task, logs in scores.tasks.items():
+        # Of several units of one token, the last has its mark and the first its case: who writes last stays.
+        tokens, units = (last, slice(None)) if task == "mark" else (first[::-1], slice(None, None, -1))
+        nothing = {"mark": "", "case": "lower"}.get(task)
+        default = model.labels[task].index(nothing) if nothing in model.labels[task] else 0
         rows = np.full((count, logs.shape[1]), np.log(1e-12), dtype=np.float32)
-        rows[:, model.labels[task].index("" if task == "mark" else "lower")] = 0.0
-        rows[last if task == "mark" else first] = logs
-        spread[task] = rows
-    return Scores(spread)
+        rows[:, default] = 0.0
+        rows[tokens] = logs[units]
+        tasks[task] = rows
+        if task in scores.best:
+            best[task] = np.full(count, default, dtype=np.int64)
+            best[task][tokens] = scores.best[task][units]
+    return Scores(tasks, {}, best)
 
 
 def as_transcript(document: Document) -> Transcript:

@@ -21,7 +21,7 @@ import numpy as np
 from interpunct.cases import bare, case_of, is_literal, recase
 from interpunct.errors import InputError
 from interpunct.labels import MARKS, SENTENCE_MARKS, ends_with_own_period, standalone_mark
-from interpunct.models.scores import Array, Scores
+from interpunct.models.scores import Array, Ints, Scores
 from interpunct.transcript import Word
 
 Existing = Literal["redo", "keep", "fill"]
@@ -46,10 +46,14 @@ class DecodeOptions:
     """Factors on marks' probabilities before the likeliest is chosen; `{"": 0.5}` halves "no mark" (paper 001's -A)."""
     close: bool = True
     """Whether the last word of a document or turn gets a closing mark."""
+    beam: int = 1
+    """How many label sequences a model that writes them one after another keeps on the way; 1 is greedy."""
 
     def __post_init__(self) -> None:
         if self.existing not in get_args(Existing):
             raise InputError(f"unknown way {self.existing!r} with what exists; use redo, keep or fill")
+        if self.beam < 1:
+            raise InputError(f"a beam of {self.beam} keeps nothing; use 1 or more")
         for mark, threshold in self.thresholds.items():
             if mark not in MARKS[1:]:
                 raise InputError(f"no mark {mark!r} to set a threshold for; use one of {' '.join(MARKS[1:])}")
@@ -91,8 +95,8 @@ class Decoder:
 
     def feed(self, scores: Scores) -> Iterator[Word]:
         """Decode the next words, as many as there are scores."""
-        marks = self._mark_choices(scores.tasks["mark"]) if self._write_marks else None
-        cases = _choices(np.exp(scores.tasks["case"])) if self._write_case else None
+        marks = self._mark_choices(scores) if self._write_marks else None
+        cases = _choices(np.exp(scores.tasks["case"]), scores.chosen("case")) if self._write_case else None
         for row in range(len(scores)):
             index = self._next
             self._next += 1
@@ -125,13 +129,14 @@ class Decoder:
             mark_confidence, case_confidence,
         )  # fmt: skip
 
-    def _mark_choices(self, logs: Array) -> list[Choice]:
-        chances = np.exp(logs)
+    def _mark_choices(self, scores: Scores) -> list[Choice]:
+        chances = np.exp(scores.tasks["mark"])
         if self._options.scales:
             chances = chances * [self._options.scales.get(mark, 1.0) for mark in self._marks]
             chances /= chances.sum(axis=1, keepdims=True)
         if not self._options.thresholds:
-            return _choices(chances)
+            # What was chosen together holds only as long as nobody asks for other odds.
+            return _choices(chances, chances.argmax(axis=1) if self._options.scales else scores.chosen("mark"))
         none = self._marks.index("")
         only_marks = chances.copy()
         only_marks[:, none] = -1
@@ -190,8 +195,7 @@ def _rounded(chance: float) -> float:
     return _CHANCES[min(10_000, round(chance * 10_000))]
 
 
-def _choices(chances: Array) -> list[Choice]:
-    best = chances.argmax(axis=1)
+def _choices(chances: Array, best: Ints) -> list[Choice]:
     return list(zip(best.tolist(), chances[np.arange(len(chances)), best].tolist(), strict=True))
 
 

@@ -1,23 +1,83 @@
-"""Documents of any length through a model of bounded context, in constant memory.
+"""Documents of any length through a model of bounded context.
 
-In: features of documents, one after another. Out: their scores, in order, in blocks. Windows overlap;
-where they do, probabilities are averaged with weights that fall towards the windows' edges, so that
-neither a window's end nor a join shows. Windows of several documents share a batch.
+In: features of documents, one after another. Out: their scores, in order, in blocks. Windows that overlap have their
+probabilities averaged, with weights that fall towards the windows' edges, so that neither a window's end nor a join
+shows; memory is then constant. Windows that restart keep what stands before the last sentence end found in them.
+Windows of several documents share a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from interpunct.decode.steps import write
 from interpunct.features import Features
-from interpunct.models.model import Context, Model
-from interpunct.models.scores import Array, Scores
+from interpunct.labels import SENTENCE_MARKS
+from interpunct.models.lattice import settled
+from interpunct.models.model import Context, Model, Scorer, Writer
+from interpunct.models.scores import Array, Scores, joined
 
 _BATCHES_AHEAD = 8  # windows looked at together, so that those of like length share a batch
+
+
+def scored(model: Model, windows: Sequence[Features], *, beam: int = 1) -> list[Scores]:
+    """Score windows by what the model can do: all words at once, or label after label."""
+    if isinstance(model, Writer):
+        lengths = [len(window) for window in windows]
+        return write(model.steps(windows), lengths, model.labels, beam=beam) if windows else []
+    if not isinstance(model, Scorer):
+        raise TypeError(f"{type(model).__name__} neither scores nor writes labels")
+    return [settled(scores) for scores in model.forward(windows)]
+
+
+def score(
+    model: Model, documents: Iterable[Features], *, batch: int = 16, beam: int = 1
+) -> Iterator[tuple[int, Scores]]:
+    """Yield (document's index, scores of its next words), every document's blocks in order.
+
+    A document without words yields nothing.
+    """
+    if model.context.words is None or model.context.restart:
+        return _in_turn(model, documents, batch=batch, beam=beam)
+    return _overlapping(model, documents, model.context, batch=batch, beam=beam)
+
+
+def _in_turn(model: Model, documents: Iterable[Features], *, batch: int, beam: int) -> Iterator[tuple[int, Scores]]:
+    """Take documents side by side, each window where the one before it left off."""
+    words = model.context.words
+    numbered = iter(enumerate(documents))
+    while group := list(islice(numbered, batch)):
+        blocks: dict[int, list[Scores]] = {index: [] for index, _ in group}
+        begin = dict.fromkeys(blocks, 0)
+        going = {index: features for index, features in group if len(features)}
+        while going:
+            windows = {
+                index: features[begin[index] : len(features) if words is None else begin[index] + words]
+                for index, features in going.items()
+            }
+            found = scored(model, list(windows.values()), beam=beam)
+            for (index, window), scores in zip(windows.items(), found, strict=True):
+                whole = begin[index] + len(window) >= len(going[index])
+                kept = len(window) if whole else _end_of_sentences(model, scores)
+                blocks[index].append(scores[:kept])
+                begin[index] += kept
+                if whole:
+                    del going[index]
+        for index, parts in blocks.items():
+            if parts:
+                yield index, joined(parts)
+
+
+def _end_of_sentences(model: Model, scores: Scores) -> int:
+    """Return how many words stand before the end of the last whole sentence; all of them where there is none."""
+    names = model.labels.get("mark", ())
+    closing = [label for label, mark in enumerate(names) if mark in SENTENCE_MARKS]
+    ends = np.flatnonzero(np.isin(scores.chosen("mark"), closing)) if closing else np.zeros(0, dtype=np.int64)
+    return int(ends[-1]) + 1 if len(ends) else len(scores)
 
 
 @dataclass(frozen=True)
@@ -30,17 +90,16 @@ class Window:
     features: Features
 
 
-def cut(documents: Iterable[Features], context: Context) -> Iterator[Window]:
+def cut(documents: Iterable[Features], words: int, overlap: int) -> Iterator[Window]:
     """Cut documents into windows; the last one of a document is moved back to be as full as the others."""
-    stride = context.words - context.overlap
     for index, features in enumerate(documents):
         count = len(features)
-        last = max(0, count - context.words)
+        last = max(0, count - words)
         if not count:
             continue
-        starts = [*range(0, last, stride), last]
+        starts = [*range(0, last, words - overlap), last]
         for start, following in zip(starts, [*starts[1:], count], strict=True):
-            yield Window(index, start, following - start, features[start : start + context.words])
+            yield Window(index, start, following - start, features[start : start + words])
 
 
 def weights(count: int) -> Array:
@@ -53,21 +112,20 @@ def weights(count: int) -> Array:
     return (np.minimum(place, place[::-1]) / ((count + 1) // 2)).astype(np.float32)
 
 
-def score(model: Model, documents: Iterable[Features], *, batch: int = 16) -> Iterator[tuple[int, Scores]]:
-    """Yield (document's index, scores of its next words), every document's blocks in order.
-
-    A document without words yields nothing.
-    """
-    windows = cut(documents, model.context)
+def _overlapping(
+    model: Model, documents: Iterable[Features], context: Context, *, batch: int, beam: int
+) -> Iterator[tuple[int, Scores]]:
+    windows = cut(documents, context.words or 1, context.overlap)
     blend = _Blend()
     while ahead := list(islice(windows, batch * _BATCHES_AHEAD)):
         order = sorted(range(len(ahead)), key=lambda index: len(ahead[index].features))
-        scored: dict[int, Scores] = {}
+        found: dict[int, Scores] = {}
         for first in range(0, len(order), batch):
             chosen = order[first : first + batch]
-            scored.update(zip(chosen, model.forward([ahead[index].features for index in chosen]), strict=True))
+            scores = scored(model, [ahead[index].features for index in chosen], beam=beam)
+            found.update(zip(chosen, scores, strict=True))
         for index, window in enumerate(ahead):
-            yield window.document, blend.add(window, scored[index])
+            yield window.document, blend.add(window, found[index])
 
 
 class _Blend:

@@ -3,23 +3,20 @@
 In: windows of words. Out: log-probabilities per task. Forward and backward recurrent layers (eq. 1-2), a hidden
 layer with activation φ over both (eq. 3), and for each task a linear branch over the shared hidden layer; the loss
 is the weighted sum of the branches' (eq. 4). The mark is the one after the word; the paper's is the one before.
-Training sequences, the one-shot context and tuning are the recipes' business.
+It learns from sequences of 40 to 70 words and reads a document in one shot (section 3.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from interpunct.models.folder import PIECES, Description
-from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions, states_at_words
-from interpunct.models.word_vocabulary import WordVocabulary
+from interpunct.models.sequence_model import states_at_words
+from interpunct.models.word_model import WordModel, WordOptions
 
 _CELLS: dict[str, Callable[..., nn.RNNBase]] = {"simple": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -31,12 +28,12 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class BiRNNOptions(SequenceOptions):
+class BiRNNOptions(WordOptions):
     """The ranges that the paper tunes."""
 
-    vocabulary: int = 50_000
-    longest_word: int = 1
-    embedding: int = 100
+    context: Literal["overlap", "restart", "whole"] = "whole"
+    shortest: int = 40
+    longest: int = 70
     cell: Literal["simple", "lstm", "gru"] = "gru"
     layers: int = 1
     units: int = 256
@@ -51,7 +48,7 @@ class Network(nn.Module):
 
     def __init__(self, options: BiRNNOptions, sizes: Mapping[str, int], vocabulary: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, options.embedding, padding_idx=PAD)
+        self.input = options.word_input(vocabulary)
         self.rnn = _CELLS[options.cell](
             options.embedding, options.units, options.layers,
             batch_first=True, bidirectional=True, dropout=options.rnn_dropout if options.layers > 1 else 0.0,
@@ -63,13 +60,13 @@ class Network(nn.Module):
 
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word."""
-        embedded = self.embedding(pieces)  # (windows, words, embedding)
+        embedded = self.input(pieces)  # (windows, words, embedding)
         at_words = states_at_words(self.rnn, embedded, lengths, words)
         shared = self.activation(self.hidden(self.dropout(at_words)))  # (windows, words, hidden)
         return {task: branch(shared) for task, branch in self.branches.items()}
 
 
-class BiRNN(SequenceModel[BiRNNOptions]):
+class BiRNN(WordModel[BiRNNOptions]):
     """Single-BiRNN or Corr-BiRNN, by the number of its tasks."""
 
     TYPE = "birnn"
@@ -79,13 +76,3 @@ class BiRNN(SequenceModel[BiRNNOptions]):
     def build(options: BiRNNOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
         """Return the network."""
         return Network(options, sizes, vocabulary)
-
-    @staticmethod
-    def learn_vocabulary(words: Iterable[str], options: BiRNNOptions) -> WordVocabulary:
-        """Learn a vocabulary of whole words."""
-        return WordVocabulary.learn(words, size=options.vocabulary)
-
-    @staticmethod
-    def load_vocabulary(folder: Path, _description: Description) -> WordVocabulary:
-        """Read the vocabulary."""
-        return WordVocabulary.load(folder / PIECES)

@@ -1,25 +1,35 @@
 """`Encoded`: a corpus as flat arrays, ready for a network to learn from.
 
-In: transcripts with marks and cases. Out: piece ids of all words in one row, where each word's pieces end,
-and a label per word and task; `IGNORED` where nobody knows the label. Documents follow one another.
+In: transcripts with marks and cases, and perhaps tags of other tasks beside them (`Tagged`). Out: piece ids of all
+words in one row, where each word's pieces end, where sentences begin, and a label per word and task; `IGNORED` where
+nobody knows the label. Documents follow one another. A teacher's probabilities may stand beside the labels.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from interpunct.clitics import split_clitics
 from interpunct.features import normalise
-from interpunct.labels import mark_with_ellipsis
+from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis
+from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
+from interpunct.models.scores import Array, Ints
 from interpunct.transcript import Transcript
 
 IGNORED = -100
-Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A transcript and its words' tags for tasks that a word itself does not know, e.g. parts of speech."""
+
+    transcript: Transcript
+    tags: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -28,32 +38,62 @@ class Encoded:
 
     pieces: Ints
     ends: Ints
+    starts: Ints
+    """The words that begin a sentence or a document."""
     labels: Mapping[str, Ints]
+    targets: Mapping[str, Array] = field(default_factory=dict)
+    """A teacher's probabilities, words × labels per task; empty where there is no teacher."""
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
 
-def encode(transcripts: Iterable[Transcript], vocabulary: Vocabulary, labels: Mapping[str, tuple[str, ...]]) -> Encoded:
-    """Encode every word of the transcripts."""
-    pieces, ends = array("q"), array("q", [0])
+def encode(
+    documents: Iterable[Transcript | Tagged],
+    vocabulary: Vocabulary,
+    labels: Mapping[str, tuple[str, ...]],
+    *,
+    clitics: Clitics = "joined",
+) -> Encoded:
+    """Encode every word; of a word that is split, the first part has its case and the last its mark."""
+    pieces, ends, starts = array("q"), array("q", [0]), array("q")
     columns = {task: array("q") for task in labels}
     index: dict[str, dict[str | None, int]] = {
         task: {name: place for place, name in enumerate(names)} for task, names in labels.items()
     }
-    for transcript in transcripts:
-        for word in transcript.words:
-            text = normalise(word.text)
-            if not text:
+    inside = {"mark": index.get("mark", {}).get("", IGNORED), "case": index.get("case", {}).get("lower", IGNORED)}
+    for document in documents:
+        tagged = document if isinstance(document, Tagged) else Tagged(document)
+        opens = True
+        for place, word in enumerate(tagged.transcript.words):
+            parts = [text for text in map(normalise, parts_of(word.text, clitics)) if text]
+            if not parts:
                 continue
-            pieces.extend(vocabulary.ids(text))
-            ends.append(len(pieces))
-            if "mark" in columns:
-                # A pause written as "..." teaches neither that there is a mark nor that there is none.
-                columns["mark"].append(index["mark"].get(mark_with_ellipsis(word), IGNORED))
-            if "case" in columns:
-                columns["case"].append(index["case"].get(word.case, IGNORED))
-    return Encoded(_ints(pieces), _ints(ends), {task: _ints(column) for task, column in columns.items()})
+            if opens:
+                starts.append(len(ends) - 1)
+            opens = word.mark in SENTENCE_MARKS
+            # A pause written as "..." teaches neither that there is a mark nor that there is none.
+            known = {"mark": mark_with_ellipsis(word), "case": word.case}
+            for number, part in enumerate(parts):
+                pieces.extend(vocabulary.ids(part))
+                ends.append(len(pieces))
+                for task, column in columns.items():
+                    decides = number == (len(parts) - 1 if task == "mark" else 0)
+                    if decides or task not in inside:
+                        tag = known[task] if task in known else _tag(tagged, task, place)
+                        column.append(index[task].get(tag, IGNORED))
+                    else:
+                        column.append(inside[task])
+    return Encoded(_ints(pieces), _ints(ends), _ints(starts), {task: _ints(column) for task, column in columns.items()})
+
+
+def parts_of(text: str, clitics: Clitics) -> list[str]:
+    """Return what a model reads of a word: itself, or its parts where clitics are split."""
+    return split_clitics(text) if clitics == "split" else [text]
+
+
+def _tag(tagged: Tagged, task: str, place: int) -> str | None:
+    return tagged.tags[task][place] if task in tagged.tags else None
 
 
 def _ints(column: array[int]) -> Ints:

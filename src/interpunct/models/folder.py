@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from interpunct.errors import ModelError
-from interpunct.models.model import TASKS, Context
+from interpunct.models.model import Clitics, Context
 
 DESCRIPTION = "model.json"
 LEXICON = "lexicon.txt"
@@ -72,9 +72,6 @@ class Description:
             description = cls(**data)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ModelError(f"{path}: not a model description: {error}; export the model again") from None
-        unknown = set(description.labels) - set(TASKS)
-        if unknown:
-            raise ModelError(f"{path}: unknown tasks {sorted(unknown)}; known: {', '.join(TASKS)}")
         return description
 
 
@@ -97,6 +94,11 @@ class Described:
     def context(self) -> Context:
         """How much the model sees at once."""
         return self.description.context
+
+    @property
+    def clitics(self) -> Clitics:
+        """Whether the model reads "don't" as one word or as "do" and "n't"."""
+        return "split" if self.description.options.get("clitics") == "split" else "joined"
 
 
 def save_lexicon(lexicon: Mapping[str, str], folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,9 @@ class LoopOptions:
     epochs: int = 10
     rate: float = 2e-3
     warmup: float = 0.05
+    """The share of the way on which the rate rises; with the schedule "root", the number of steps."""
+    schedule: Literal["cosine", "root"] = "cosine"
+    """How the rate falls behind the warm-up: as a half cosine to nothing, or with the root of the steps."""
     weight_decay: float = 0.01
     clip: float = 1.0
     seed: int = 1
@@ -22,8 +26,10 @@ class LoopOptions:
     """Decay of a moving average of the weights, which is then what is scored and kept; 0 is none."""
 
     def __post_init__(self) -> None:
-        if not (0 <= self.warmup < 1 and 0 <= self.average < 1):
-            raise ValueError(f"warmup {self.warmup} and average {self.average} must be at least 0 and below 1")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average {self.average} must be at least 0 and below 1")
+        if not (0 <= self.warmup < 1 if self.schedule == "cosine" else self.warmup >= 1):
+            raise ValueError(f"warmup {self.warmup}: a share below 1, or with the schedule root at least one step")
         if self.epochs < 0 or not self.rate > 0 or not self.clip > 0:
             raise ValueError("epochs must not be negative, and rate and clip must be above 0")
         if self.device != "auto" and self.device.split(":")[0] not in ("cpu", "cuda", "mps"):

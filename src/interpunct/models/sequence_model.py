@@ -9,9 +9,9 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,34 +20,56 @@ from torch.nn import functional as F
 from interpunct import config
 from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
-from interpunct.metrics.case import case_prf
-from interpunct.metrics.prf import OVERALL, mark_prf
 from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch, window_scores
-from interpunct.models.encoded import IGNORED, Encoded
+from interpunct.models.dev_scores import dev_scores
+from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Described, Description
 from interpunct.models.loop_options import LoopOptions
-from interpunct.models.model import Context
+from interpunct.models.model import Clitics, Context
 from interpunct.models.pieces import Pieces, Vocabulary
 from interpunct.models.scores import Scores
 from interpunct.models.shown import Batch, Shown
+from interpunct.transcript import Transcript
 
 WEIGHTS = "weights.pt"
 
 
 @dataclass(frozen=True)
 class SequenceOptions:
-    """How text is cut into pieces and windows, and shown."""
+    """How text is cut into pieces and sequences, and shown."""
 
     vocabulary: int = 8192
     longest_word: int = 8
+    clitics: Clitics = "joined"
     noise: float = 0.05
     """The share of pieces replaced by another at random: recognisers make mistakes."""
-    case_weight: float = 0.5
-    """How much the case loss counts beside the mark loss (q_k of paper 000's eq. 4)."""
+    weights: dict[str, float] = field(default_factory=lambda: {"case": 0.5})
+    """How much each task's loss counts (q_k of paper 000's eq. 4); 1 where nothing is said."""
+    smoothing: float = 0.0
+    """The share of a label's probability that goes to all others in training."""
+    distil: float = 0.5
+    """How much a teacher's probabilities count beside the labels, where there is a teacher."""
+    context: Literal["overlap", "restart", "whole"] = "overlap"
     window: int = 128
+    """Words that the model sees at once, unless it sees the whole document; also how dev is cut while training."""
     overlap: int = 48
+    shortest: int = 0
+    """Words of a training sequence at least, each beginning with a sentence; 0 cuts windows anywhere."""
+    longest: int = 0
     batch: int = 128
+
+    def __post_init__(self) -> None:
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
+
+    def as_context(self) -> Context:
+        """Return the context that these options describe."""
+        if self.context == "whole":
+            return Context(None)
+        if self.context == "restart":
+            return Context(self.window, restart=True)
+        return Context(self.window, self.overlap)
 
 
 Options = TypeVar("Options", bound=SequenceOptions)
@@ -58,6 +80,12 @@ class Network(Protocol):
 
     def __call__(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
+
+
+def known_mean(losses: Tensor, labels: Tensor) -> Tensor:
+    """Average losses (flat) over the words whose label is known."""
+    known = (labels != IGNORED).flatten()
+    return (losses * known).sum() / known.sum().clamp(min=1)
 
 
 def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: Tensor) -> Tensor:
@@ -114,22 +142,46 @@ class SequenceModel(Described, ABC, Generic[Options]):
         checked = config.build(cls.OPTIONS, options)
         vocabulary = cls.learn_vocabulary(words, checked)
         description = Description(
-            cls.TYPE, name, version, labels, Context(checked.window, checked.overlap), licence,
+            cls.TYPE, name, version, labels, checked.as_context(), licence,
             tuple(trained_on), asdict(checked),
         )  # fmt: skip
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            return cls(description, vocabulary)
+            model = cls(description, vocabulary)
+        model.prepare()
+        return model
 
-    @torch.no_grad()
+    def prepare(self) -> None:
+        """Do what a new network needs before it learns, and a loaded one does not: nothing, unless a type says so."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.network.parameters()).device
+
+    def to(self, device: str) -> Self:
+        """Move the network to a device; `auto` is CUDA where there is one."""
+        self.network.to(torch_loop.choose_device(device))
+        return self
+
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
         if not windows:
             return []
+        logs = {task: F.log_softmax(values.float(), dim=-1) for task, values in self.logits(windows).items()}
+        return window_scores({task: values.cpu().numpy() for task, values in logs.items()}, windows)
+
+    @torch.no_grad()
+    def logits(self, windows: Sequence[Features]) -> dict[str, Tensor]:
+        """Return each task's logits: windows × words × labels, padded."""
         batch = piece_batch(windows, self.vocabulary)
-        logits = self.network(*(torch.from_numpy(a) for a in (batch.pieces, batch.lengths, batch.words)))
-        logs = {task: F.log_softmax(values, dim=-1).numpy() for task, values in logits.items()}
-        return window_scores(logs, windows)
+        arrays = (batch.pieces, batch.lengths, batch.words)
+        found: dict[str, Tensor] = self.network(*(torch.from_numpy(a).to(self.device) for a in arrays))
+        return found
+
+    def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:
+        """Encode documents with the model's own vocabulary and labels."""
+        return encode(documents, self.vocabulary, self.labels, clitics=self.clitics)
 
     def fit(
         self,
@@ -163,27 +215,39 @@ class SequenceModel(Described, ABC, Generic[Options]):
         logits = network(batch.pieces, batch.lengths, batch.words)
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
-            weight = self.options.case_weight if task == "case" else 1.0
-            labels = batch.labels[task].flatten()
-            summed = F.cross_entropy(values.float().flatten(0, 1), labels, ignore_index=IGNORED, reduction="sum")
-            total = total + weight * summed / (labels != IGNORED).sum().clamp(min=1)
+            weight = self.options.weights.get(task, 1.0)
+            total = total + weight * self.task_loss(task, values.float(), batch)
         return total
 
+    def task_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+        """Return one task's loss, averaged over the words whose label is known: cross-entropy, unless a type differs.
+
+        Where a teacher taught the batch, its probabilities are mixed in.
+        """
+        labels = batch.labels[task]
+        loss = known_mean(F.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="none",
+            label_smoothing=self.options.smoothing,
+        ), labels)  # fmt: skip
+        if task not in batch.targets:
+            return loss
+        taught = -(batch.targets[task] * F.log_softmax(logits, dim=-1)).sum(dim=-1)
+        return (1 - self.options.distil) * loss + self.options.distil * known_mean(taught.flatten(), labels)
+
+    def chosen(self, _network: nn.Module, _task: str, logits: Tensor) -> Tensor:
+        """Return the labels that the network's logits stand for: the highest, unless a type chooses them together."""
+        return logits.argmax(dim=-1)
+
     def _score(self, network: nn.Module, held_out: Shown) -> dict[str, float]:
-        right: dict[str, list[Tensor]] = {task: [] for task in self.labels}
-        guess: dict[str, list[Tensor]] = {task: [] for task in self.labels}
+        confusion = {task: torch.zeros((len(n), len(n)), dtype=torch.int64) for task, n in self.labels.items()}
         for batch in held_out.plain_batches():
             for task, values in network(batch.pieces, batch.lengths, batch.words).items():
-                right[task].append(batch.labels[task].flatten())
-                guess[task].append(values.argmax(dim=-1).flatten())
-        scores: dict[str, float] = {}
-        for task, count in (("mark", mark_prf), ("case", case_prf)):
-            if task in self.labels:
-                names = self.labels[task]
-                truth = [None if i == IGNORED else names[i] for i in torch.cat(right[task]).tolist()]
-                guesses = [names[i] for i in torch.cat(guess[task]).tolist()]
-                scores[f"{task}_f1"] = count(truth, guesses)[OVERALL].f1 or 0.0
-        return {"dev": sum(scores.values()) / len(scores)} | scores
+                right, size = batch.labels[task].flatten(), len(self.labels[task])
+                guess = self.chosen(network, task, values).flatten()
+                known = right != IGNORED
+                pairs = torch.bincount(right[known] * size + guess[known], minlength=size * size)
+                confusion[task] += pairs.reshape(size, size).cpu()
+        return dev_scores(self.labels, {task: counts.numpy() for task, counts in confusion.items()})
 
     def save(self, folder: Path) -> None:
         """Write the model into a folder."""

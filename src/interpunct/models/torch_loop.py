@@ -42,9 +42,9 @@ def fit(
     """
     device = choose_device(options.device)
     module.to(device)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=options.rate, weight_decay=options.weight_decay)
-    total = max(1, steps * options.epochs)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step / total, options.warmup))
+    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=options.rate, weight_decay=options.weight_decay)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
     averaged = copy.deepcopy(module) if options.average else module
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
     started = time.monotonic()
@@ -76,6 +76,13 @@ def fit(
         raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
+
+
+def _schedule(options: LoopOptions, total: int) -> Callable[[int], float]:
+    """Return the rate's factor at each step."""
+    if options.schedule == "root":
+        return lambda step: min((step + 1) / options.warmup, math.sqrt(options.warmup / (step + 1)))
+    return lambda step: _rate(step / total, options.warmup)
 
 
 def _rate(progress: float, warmup: float) -> float:

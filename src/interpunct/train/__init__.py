@@ -20,9 +20,10 @@ from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
 from interpunct.models import type_named
-from interpunct.models.encoded import encode
+from interpunct.models.encoded import parts_of
 from interpunct.models.folder import Description, save_lexicon
 from interpunct.models.loop_options import LoopOptions
+from interpunct.models.model import Clitics
 from interpunct.transcript import Transcript
 
 Log = Callable[[dict[str, Any]], None]
@@ -69,18 +70,22 @@ def train(
     _check(settings)
     folder = Path(folder)
     kind = type_named(settings.model.type)
+    clitics = config.build(kind.OPTIONS, settings.options).clitics
     lexicon: Counter[str] = Counter()
     labels = {"mark": settings.model.marks, "case": CASES}
+    words = _words(_read(settings, settings.data.train), lexicon, clitics)
     model = kind.create(
         name=settings.model.name,
         version=settings.model.version,
         labels={task: labels[task] for task in settings.model.tasks},
         options=settings.options,
-        words=_words(_read(settings, settings.data.train), lexicon),
+        words=words,
         trained_on=settings.data.train,
         licence="; ".join(sorted({corpora.named(s.split(":")[0]).licence for s in settings.data.train})),
         seed=settings.train.seed,
     )
+    for _ in words:  # a model that brings its own words has not read on: the lexicon counts them all
+        pass
     rows: list[dict[str, Any]] = []
 
     def note(row: dict[str, Any]) -> None:
@@ -89,8 +94,8 @@ def train(
             log(row)
 
     model.fit(
-        encode(_read(settings, settings.data.train), model.vocabulary, model.labels),
-        encode(_read(settings, settings.data.dev), model.vocabulary, model.labels),
+        model.encode(_read(settings, settings.data.train)),
+        model.encode(_read(settings, settings.data.dev)),
         loop=settings.train,
         log=note,
     )
@@ -125,7 +130,7 @@ def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
             yield transcript
 
 
-def _words(transcripts: Iterable[Transcript], lexicon: Counter[str]) -> Iterator[str]:
+def _words(transcripts: Iterable[Transcript], lexicon: Counter[str], clitics: Clitics) -> Iterator[str]:
     """Yield normalised words, and count on the way the surface forms that no rule gives back."""
     for transcript in transcripts:
         for word in transcript.words:
@@ -133,9 +138,7 @@ def _words(transcripts: Iterable[Transcript], lexicon: Counter[str]) -> Iterator
                 core = trim(word.text)[1]
                 if word.case == "mixed" or recase(core, "upper") != core:
                     lexicon[core] += 1
-            text = normalise(word.text)
-            if text:
-                yield text
+            yield from filter(None, map(normalise, parts_of(word.text, clitics)))
 
 
 def _surface_forms(counts: Counter[str], least: int) -> dict[str, str]:
