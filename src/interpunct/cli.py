@@ -236,6 +236,24 @@ def train(config: str, output: str, overrides: tuple[str, ...]) -> None:
 
 
 @cli.command()
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the search; one begun there goes on.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, e.g. tune.trials=20.")
+def tune(config: str, output: str, overrides: tuple[str, ...]) -> None:
+    """Search a model's options for the lowest error on dev."""
+    from interpunct.train.tune import tune as run_tuning
+
+    def log(row: dict[str, Any]) -> None:
+        click.echo("  ".join(f"{name} {value}" for name, value in row.items()), err=True)
+
+    tuned = run_tuning(config, output, overrides=overrides, log=log)
+    click.echo(f"{tuned.task} SER {tuned.value:.4f} on dev, the best of {tuned.trials} trials, with:")
+    for name, value in tuned.params.items():
+        click.echo(f"  {name} = {value}")
+    click.echo(f"{tuned.config} written; train with it")
+
+
+@cli.command()
 @click.argument("model", metavar="MODEL_DIR")
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the exported model.")
 @click.option("--int8", is_flag=True, help="Store weights as bytes.")

@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from interpunct import models, render
-from interpunct.clitics import join_clitics, split_all
 from interpunct.decode import DecodeOptions, Decoder
+from interpunct.decode.reading import Reading
 from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
 from interpunct.labels import parse_text, split_token
 from interpunct.models import Model, Scores
 from interpunct.models.folder import load_lexicon
-from interpunct.models.scores import Array, Ints, joined
 from interpunct.transcript import Sentence, Transcript, Word
 
 Document = str | Transcript | Iterable[Word | str]
@@ -81,7 +78,7 @@ class Restorer:
             for document in documents:
                 job = _Job(as_transcript(document), self.model, options, self.lexicon)
                 waiting.append(job)
-                yield Features.of(job.units)
+                yield job.reading.features
 
         done = 0
         beam = options.beam if options else 1
@@ -89,7 +86,7 @@ class Restorer:
             while done < index:
                 yield waiting.popleft().result()
                 done += 1
-            waiting[0].take(scores)
+            waiting[0].take(waiting[0].reading.take(scores))
             if progress is not None:
                 progress(len(waiting[0].words), len(waiting[0].transcript))
         while waiting:
@@ -104,60 +101,19 @@ class _Job:
     ) -> None:
         self.transcript = transcript
         self.model = model
-        read = join_clitics if model.clitics == "joined" else split_all
-        self.units, self.first, self.last = read([word.text for word in transcript.words])
+        self.reading = Reading([word.text for word in transcript.words], model)
         self.decoder = Decoder(transcript.words, model.labels, options=options, lexicon=lexicon)
-        self.taken = 0
-        self.held: list[Scores] = []
         self.words: list[Word] = []
 
-    def take(self, scores: Scores) -> None:
-        """Decode the next units' scores, spread over the tokens they were joined from or cut out of."""
-        self.held.append(scores)
-        known = self.taken + sum(map(len, self.held))
-        if known < len(self.first) and self.first[known] == self.first[known - 1]:
-            return  # the rest of a split word is still to come
-        start, self.taken = self.taken, known
-        scores, self.held = joined(self.held), []
-        self._decode(scores, np.asarray(self.first[start:known]), np.asarray(self.last[start:known]))
-
-    def _decode(self, scores: Scores, first: Ints, last: Ints) -> None:
-        """Decode up to the next unit's first token, or to the end."""
-        begin = len(self.words)
-        end = self.first[self.taken] if self.taken < len(self.first) else len(self.transcript)
-        if end - begin != len(scores) or self.model.clitics == "split":
-            scores = _spread(scores, first - begin, last - begin, end - begin, self.model)
-        self.words.extend(self.decoder.feed(scores))
+    def take(self, scores: Scores | None) -> None:
+        """Decode the tokens whose scores are complete."""
+        if scores is not None:
+            self.words.extend(self.decoder.feed(scores))
 
     def result(self) -> Restored:
         """Return the document; one of which no model has anything to say is decoded only now."""
-        if len(self.words) < len(self.transcript):
-            nothing = {task: np.zeros((0, len(names)), np.float32) for task, names in self.model.labels.items()}
-            nowhere = np.zeros(0, dtype=np.int64)
-            self._decode(Scores(nothing), nowhere, nowhere)
+        self.take(self.reading.rest())
         return Restored(tuple(self.words), self.transcript.source, self.model.name)
-
-
-def _spread(scores: Scores, first: Ints, last: Ints, count: int, model: Model) -> Scores:
-    """Give tokens the scores of their units: the mark stands after the last one, the case is the first's.
-
-    Tokens that no unit stands for get no mark and lower case.
-    """
-    tasks: dict[str, Array] = {}
-    best: dict[str, Ints] = {}
-    for task, logs in scores.tasks.items():
-        # Of several units of one token, the last has its mark and the first its case: who writes last stays.
-        tokens, units = (last, slice(None)) if task == "mark" else (first[::-1], slice(None, None, -1))
-        nothing = {"mark": "", "case": "lower"}.get(task)
-        default = model.labels[task].index(nothing) if nothing in model.labels[task] else 0
-        rows = np.full((count, logs.shape[1]), np.log(1e-12), dtype=np.float32)
-        rows[:, default] = 0.0
-        rows[tokens] = logs[units]
-        tasks[task] = rows
-        if task in scores.best:
-            best[task] = np.full(count, default, dtype=np.int64)
-            best[task][tokens] = scores.best[task][units]
-    return Scores(tasks, {}, best)
 
 
 def as_transcript(document: Document) -> Transcript:

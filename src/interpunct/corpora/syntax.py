@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 
 from interpunct.corpora.corpus import TENTHS, Corpus, lines, tenth
@@ -136,6 +136,16 @@ def read(corpus: str, root: Path, split: str, _track: str) -> Iterator[Transcrip
     for document, sentences in groupby(tagged(root, corpus, split), key=lambda sentence: sentence.document):
         tokens = (Word(token) for sentence in sentences for token in _tokens(sentence))
         yield Transcript(tuple(parse_words(tokens)), document)
+
+
+def tagged_transcripts(root: Path, corpus: str, split: str) -> Iterator[tuple[Transcript, tuple[str, ...]]]:
+    """Yield documents with the part of speech of each of their words."""
+    for document, sentences in groupby(tagged(root, corpus, split), key=lambda sentence: sentence.document):
+        spoken = [sentence.spoken() for sentence in sentences]
+        ends = {place - 1 for place in accumulate(len(sentence.words) for sentence in spoken)}
+        texts = [word for sentence in spoken for word in sentence.words]
+        words = tuple(Word(text, mark="." if place in ends else None) for place, text in enumerate(texts))
+        yield Transcript(words, document), tuple(pos for sentence in spoken for pos in sentence.pos)
 
 
 def _tokens(sentence: TaggedSentence) -> Iterable[str]:

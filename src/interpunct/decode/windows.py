@@ -31,7 +31,7 @@ def scored(model: Model, windows: Sequence[Features], *, beam: int = 1) -> list[
         return write(model.steps(windows), lengths, model.labels, beam=beam) if windows else []
     if not isinstance(model, Scorer):
         raise TypeError(f"{type(model).__name__} neither scores nor writes labels")
-    return [settled(scores) for scores in model.forward(windows)]
+    return settled(model.forward(windows))
 
 
 def score(

@@ -8,7 +8,7 @@ are, then in lower case.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -74,12 +74,46 @@ class Embeddings:
         _, _, axes = np.linalg.svd(centred.T @ centred)
         return Embeddings(self.words, np.ascontiguousarray(centred @ axes[:dimension].T, dtype=np.float32))
 
+    def completed(self, other: Embeddings) -> Embeddings:
+        """Return these vectors and, for words that only `other` has, other's, mapped into this space.
+
+        The map is linear, by least squares over the words that both have: neighbours stay neighbours, though the
+        two were learned apart.
+
+        >>> ours = Embeddings(("a", "b", "o"), np.array([[1, 0], [0, 1], [0, 0]], dtype=np.float32))
+        >>> theirs = Embeddings(("a", "b", "o", "c"), np.array([[2, 0], [0, 2], [0, 0], [2, 2]], dtype=np.float32))
+        >>> ours.completed(theirs).vectors[-1].round(3).tolist()
+        [1.0, 1.0]
+        """
+        rows = other.rows(self.words)
+        shared = rows < len(other.words)
+        if not shared.any():
+            raise InputError("the two files of vectors have no word in common; give others")
+        known = frozenset(self.words)
+        added = [row for row, word in enumerate(other.words) if word not in known]
+        change, *_ = np.linalg.lstsq(_with_one(other.table[rows[shared]]), self.vectors[shared], rcond=None)
+        mapped = _with_one(other.vectors[added]) @ change
+        words = (*self.words, *(other.words[row] for row in added))
+        return Embeddings(words, np.vstack([self.vectors, mapped]).astype(np.float32))
+
+    def only(self, words: Container[str]) -> Embeddings:
+        """Return the vectors of some words only."""
+        kept = [row for row, word in enumerate(self.words) if word in words]
+        return Embeddings(tuple(self.words[row] for row in kept), self.vectors[kept])
+
     def save(self, path: str | Path) -> None:
-        """Write vectors in word2vec's text format, which is also Speech2Vec's."""
+        """Write vectors in word2vec's text format, which is also Speech2Vec's; as .npz compactly, in half precision."""
+        if str(path).endswith(".npz"):
+            np.savez_compressed(path, words=np.array(self.words), vectors=self.vectors.astype(np.float16))
+            return
         with Path(path).open("w", encoding="utf-8") as file:
             file.write(f"{len(self.words)} {self.dimension}\n")
             for word, vector in zip(self.words, self.vectors, strict=True):
                 file.write(f"{word} {' '.join(map(repr, vector.tolist()))}\n")
+
+
+def _with_one(vectors: Vectors) -> Vectors:
+    return np.hstack([vectors, np.ones((len(vectors), 1), dtype=np.float32)])
 
 
 def read_embeddings(path: str | Path) -> Embeddings:

@@ -20,8 +20,19 @@ __all__ = ["MODELS", "Context", "Description", "Model", "Scorer", "Scores", "Wri
 MODELS: dict[str, str] = {
     "bigru": "interpunct.models.bigru:BiGRU",
     "birnn": "interpunct.models.birnn:BiRNN",
+    "dnn": "interpunct.models.dnn:DNN",
+    "cnn1": "interpunct.models.cnn1:CNN1",
+    "cnn2": "interpunct.models.cnn2:CNN2",
+    "tlstm": "interpunct.models.tlstm:TLSTM",
+    "tbrnn": "interpunct.models.tbrnn:TBRNN",
+    "blstm_crf": "interpunct.models.blstm_crf:BLSTMCRF",
+    "self_attention": "interpunct.models.self_attention:SelfAttention",
+    "ngram_crf": "interpunct.models.ngram_crf:NgramCRF",
+    "ensemble": "interpunct.models.ensemble:Ensemble",
     "onnx": "interpunct.models.onnx:OnnxModel",
 }
+
+_EXTRAS: dict[str | None, str] = {"torch": "train", "pycrfsuite": "papers"}
 
 
 def type_named(name: str) -> Any:
@@ -29,9 +40,9 @@ def type_named(name: str) -> Any:
     try:
         return resolve(MODELS, "model type", name)
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        if error.name not in _EXTRAS:
             raise
-        raise MissingExtraError(f"a model of type {name}", "train") from None
+        raise MissingExtraError(f"a model of type {name}", _EXTRAS[error.name]) from None
 
 
 def load(folder: str | Path, *, threads: int | None = None) -> Model:

@@ -8,28 +8,35 @@ nobody knows the label. Documents follow one another. A teacher's probabilities 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from interpunct.clitics import split_clitics
 from interpunct.features import normalise
-from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis
+from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis, to_three
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
 from interpunct.models.scores import Array, Ints
-from interpunct.transcript import Transcript
+from interpunct.transcript import Transcript, Word
 
 IGNORED = -100
 
 
 @dataclass(frozen=True)
 class Tagged:
-    """A transcript and its words' tags for tasks that a word itself does not know, e.g. parts of speech."""
+    """A transcript and its words' tags for tasks that a word itself does not know, e.g. parts of speech.
+
+    One that has such tags teaches only them, and neither marks nor cases.
+    """
 
     transcript: Transcript
     tags: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+
+    def tag(self, task: str, place: int) -> str | None:
+        """Return a word's tag for a task, or None where nobody knows it."""
+        return self.tags[task][place] if task in self.tags else None
 
 
 @dataclass(frozen=True)
@@ -72,18 +79,17 @@ def encode(
             if opens:
                 starts.append(len(ends) - 1)
             opens = word.mark in SENTENCE_MARKS
-            # A pause written as "..." teaches neither that there is a mark nor that there is none.
-            known = {"mark": mark_with_ellipsis(word), "case": word.case}
+            known = {} if tagged.tags else {"mark": taught_mark(word, index.get("mark", {})), "case": word.case}
             for number, part in enumerate(parts):
                 pieces.extend(vocabulary.ids(part))
                 ends.append(len(pieces))
                 for task, column in columns.items():
                     decides = number == (len(parts) - 1 if task == "mark" else 0)
                     if decides or task not in inside:
-                        tag = known[task] if task in known else _tag(tagged, task, place)
+                        tag = known[task] if task in known else tagged.tag(task, place)
                         column.append(index[task].get(tag, IGNORED))
                     else:
-                        column.append(inside[task])
+                        column.append(IGNORED if tagged.tags else inside[task])
     return Encoded(_ints(pieces), _ints(ends), _ints(starts), {task: _ints(column) for task, column in columns.items()})
 
 
@@ -92,8 +98,13 @@ def parts_of(text: str, clitics: Clitics) -> list[str]:
     return split_clitics(text) if clitics == "split" else [text]
 
 
-def _tag(tagged: Tagged, task: str, place: int) -> str | None:
-    return tagged.tags[task][place] if task in tagged.tags else None
+def taught_mark(word: Word, names: Container[str | None]) -> str | None:
+    """Return the label that a word teaches: its mark, or the one of the papers' three that it counts as.
+
+    A pause written as "..." teaches neither that there is a mark nor that there is none.
+    """
+    mark = mark_with_ellipsis(word)
+    return mark if mark is None or mark in names else to_three(mark)
 
 
 def _ints(column: array[int]) -> Ints:

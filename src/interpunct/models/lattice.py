@@ -7,6 +7,7 @@ may begin and end with any label: documents are cut anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,16 +53,27 @@ def marginals(emissions: Floats, transitions: Floats) -> Floats:
     return total - _log_sum(total, axis=-1)[..., None]
 
 
-def settled(scores: Scores) -> Scores:
-    """Turn emissions and transitions into log-probabilities and the best labels; leave other scores as they are."""
-    if not scores.transitions:
-        return scores
-    tasks = dict(scores.tasks)
-    best = dict(scores.best)
-    for task, transitions in scores.transitions.items():
-        tasks[task] = marginals(scores.tasks[task], transitions).astype(np.float32)
-        best[task] = viterbi(scores.tasks[task], transitions)
-    return Scores(tasks, {}, best)
+def settled(many: Sequence[Scores]) -> list[Scores]:
+    """Turn emissions and transitions into log-probabilities and the best labels; leave other scores as they are.
+
+    Windows of one length go through the lattice together, which takes no longer than one of them alone.
+    """
+    found = list(many)
+    alike: dict[int, list[int]] = {}
+    for place, scores in enumerate(found):
+        if scores.transitions:
+            alike.setdefault(len(scores), []).append(place)
+    for places in alike.values():
+        tasks = [dict(found[place].tasks) for place in places]
+        best = [dict(found[place].best) for place in places]
+        for task, transitions in found[places[0]].transitions.items():
+            emissions = np.stack([found[place].tasks[task] for place in places])
+            chances, labels = marginals(emissions, transitions).astype(np.float32), viterbi(emissions, transitions)
+            for row in range(len(places)):
+                tasks[row][task], best[row][task] = chances[row], labels[row]
+        for row, place in enumerate(places):
+            found[place] = Scores(tasks[row], {}, best[row])
+    return found
 
 
 def _level(logs: Floats) -> Floats:

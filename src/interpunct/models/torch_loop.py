@@ -43,7 +43,9 @@ def fit(
     device = choose_device(options.device)
     module.to(device)
     learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=options.rate, weight_decay=options.weight_decay)
+    optimizer = torch.optim.AdamW(
+        learned, lr=options.rate, weight_decay=options.weight_decay, fused=device.type == "cuda"
+    )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
     averaged = copy.deepcopy(module) if options.average else module
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())

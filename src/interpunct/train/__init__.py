@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from interpunct import config, corpora
 from interpunct.cases import CASES, recase, trim
+from interpunct.corpora.syntax import tagged_transcripts
 from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
-from interpunct.models import type_named
-from interpunct.models.encoded import parts_of
+from interpunct.models import load, type_named
+from interpunct.models.encoded import Tagged, parts_of
 from interpunct.models.folder import Description, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
@@ -36,7 +38,8 @@ class ModelConfig:
     type: str
     name: str
     version: str
-    tasks: tuple[Literal["mark", "case"], ...] = ("mark", "case")
+    tasks: tuple[str, ...] = ("mark", "case")
+    """Marks and cases, and any other task that `data.tags` teaches."""
     marks: tuple[str, ...] = MARKS
 
 
@@ -46,6 +49,11 @@ class DataConfig:
 
     train: tuple[str, ...]
     dev: tuple[str, ...]
+    tags: dict[str, list[str]] = field(default_factory=dict)
+    """What teaches other tasks: for "pos" corpora with parts of speech, e.g. pos = ["gum:train"]."""
+    dev_tags: dict[str, list[str]] = field(default_factory=dict)
+    teacher: str | None = None
+    """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
     documents: int | None = None
     lexicon_count: int = 3
     """How often a mixed-case word must occur to be remembered."""
@@ -63,24 +71,27 @@ class TrainConfig:
 
 
 def train(
-    path: str | Path, folder: str | Path, *, overrides: Iterable[str] = (), log: Log | None = None
+    source: str | Path | TrainConfig,
+    folder: str | Path,
+    *,
+    overrides: Iterable[str] = (),
+    log: Log | None = None,
 ) -> Description:
-    """Train what a configuration file describes and write the model to `folder`."""
-    settings = config.load(TrainConfig, path, overrides)
+    """Train what a configuration, or a file with one, describes and write the model to `folder`."""
+    settings = source if isinstance(source, TrainConfig) else config.load(TrainConfig, source, overrides)
     _check(settings)
     folder = Path(folder)
     kind = type_named(settings.model.type)
     clitics = config.build(kind.OPTIONS, settings.options).clitics
     lexicon: Counter[str] = Counter()
-    labels = {"mark": settings.model.marks, "case": CASES}
     words = _words(_read(settings, settings.data.train), lexicon, clitics)
     model = kind.create(
         name=settings.model.name,
         version=settings.model.version,
-        labels={task: labels[task] for task in settings.model.tasks},
+        labels=_labels(settings),
         options=settings.options,
         words=words,
-        trained_on=settings.data.train,
+        trained_on=(*settings.data.train, *(spec for specs in settings.data.tags.values() for spec in specs)),
         licence="; ".join(sorted({corpora.named(s.split(":")[0]).licence for s in settings.data.train})),
         seed=settings.train.seed,
     )
@@ -94,8 +105,8 @@ def train(
             log(row)
 
     model.fit(
-        model.encode(_read(settings, settings.data.train)),
-        model.encode(_read(settings, settings.data.dev)),
+        _encoded(settings, model),
+        model.encode(chain(_read(settings, settings.data.dev), _read_tagged(settings.data.dev_tags))),
         loop=settings.train,
         log=note,
     )
@@ -108,12 +119,39 @@ def train(
     return Description.load(folder)
 
 
+def _labels(settings: TrainConfig) -> dict[str, tuple[str, ...]]:
+    """Return each task's labels: marks as configured, every case, and of another task those that its corpora hold."""
+    labels = {"mark": settings.model.marks, "case": CASES}
+    for task in settings.data.tags:
+        seen = {tag for tagged in _read_tagged({task: settings.data.tags[task]}) for tag in tagged.tags[task]}
+        labels[task] = tuple(sorted(tag for tag in seen if tag is not None))
+    return {task: labels[task] for task in settings.model.tasks}
+
+
+def _encoded(settings: TrainConfig, model: Any) -> Any:
+    """Return what the model learns from, with a teacher's probabilities where there is one."""
+    if settings.data.teacher is None:
+        return model.encode(chain(_read(settings, settings.data.train), _read_tagged(settings.data.tags)))
+    from interpunct.train.distil import taught
+
+    teacher: Any = load(settings.data.teacher)
+    if hasattr(teacher, "to"):
+        teacher.to(settings.train.device)
+    return taught(model, teacher, lambda: _read(settings, settings.data.train))
+
+
 def _check(settings: TrainConfig) -> None:
     """Refuse what cannot work before hours are spent on it."""
     unknown = [mark for mark in settings.model.marks if mark not in MARKS]
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
-    for spec in (*settings.data.train, *settings.data.dev):
+    untaught = [task for task in settings.model.tasks if task not in ("mark", "case", *settings.data.tags)]
+    if untaught:
+        raise ConfigError([f"nothing teaches the task {task!r}; name its corpora in data.tags" for task in untaught])
+    if settings.data.teacher is not None and settings.data.tags:
+        raise ConfigError(["a teacher teaches marks and cases; leave data.tags out"])
+    tagged = [*settings.data.tags.values(), *settings.data.dev_tags.values()]
+    for spec in (*settings.data.train, *settings.data.dev, *(spec for specs in tagged for spec in specs)):
         name, colon, split = spec.partition(":")
         if not colon:
             raise ConfigError([f"{spec!r} is not CORPUS:SPLIT, e.g. iwslt:train"])
@@ -128,6 +166,15 @@ def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
             if settings.data.documents is not None and index >= settings.data.documents:
                 break
             yield transcript
+
+
+def _read_tagged(tags: Mapping[str, Sequence[str]]) -> Iterator[Tagged]:
+    """Read corpora that teach other tasks; parts of speech are the only ones there are."""
+    for task, specs in tags.items():
+        for spec in specs:
+            name, _, split = spec.partition(":")
+            for transcript, pos in tagged_transcripts(corpora.data_root(), name, split):
+                yield Tagged(transcript, {task: pos})
 
 
 def _words(transcripts: Iterable[Transcript], lexicon: Counter[str], clitics: Clitics) -> Iterator[str]:
@@ -157,10 +204,10 @@ def _card(settings: TrainConfig, description: Description, rows: list[dict[str, 
         for spec in settings.data.train
     )
     dev = ", ".join(f"{name} {value}" for name, value in best.items() if name.endswith("_f1"))
+    restores = " and ".join({"mark": "punctuation", "case": "capitals"}.get(task, task) for task in description.labels)
     return f"""# {description.title}
 
-Restores {" and ".join({"mark": "punctuation", "case": "capitals"}[task] for task in description.labels)} in English
-transcripts of speech. Type: `{description.type}`.
+Restores {restores} in English transcripts of speech. Type: `{description.type}`.
 
 It writes the marks {" ".join(mark for mark in settings.model.marks if mark)}. It does not change words: numbers stay as
 the recogniser wrote them (no inverse text normalisation). Other languages pass through unimproved.

@@ -1,0 +1,91 @@
+"""`Recipe`: a row of a paper's table, or several that one trained model gives, as data.
+
+In: `paper*.toml`, each with a `[base]` and small differences from it under `[recipes.NAME]`. Out: recipes by name,
+every value checked. `smoke` tables hold the differences that make a recipe tiny.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from interpunct import config
+from interpunct.errors import ConfigError, UnknownNameError
+from interpunct.models.loop_options import LoopOptions
+from interpunct.train import DataConfig, ModelConfig, TrainConfig
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: how the trained model's scores are decoded, and what the paper prints (per cent)."""
+
+    title: str
+    scales: dict[str, float] = field(default_factory=dict)
+    beam: int = 1
+    expected: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to train, how often, on what to score it, and what the paper says."""
+
+    name: str
+    paper: str
+    rows: tuple[Row, ...]
+    model: ModelConfig
+    data: DataConfig
+    train: LoopOptions = field(default_factory=LoopOptions)
+    options: dict[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1,)
+    tests: Literal["ted", "iq2"] = "ted"
+    windows: tuple[int, ...] = ()
+    """Lengths of the window that are tried on dev, for a model that restarts after the last sentence end."""
+    members: tuple[str, ...] = ()
+    """For an ensemble, the recipes whose models it holds, all seeds of each; nothing is trained then."""
+    note: str = ""
+
+    def settings(self, seed: int) -> TrainConfig:
+        """Return the training run of one seed."""
+        loop = LoopOptions(**{**vars(self.train), "seed": seed})
+        return TrainConfig(self.model, self.data, loop, self.options)
+
+
+def recipes(*, smoke: bool = False) -> dict[str, Recipe]:
+    """Read every recipe of every paper, in the papers' order."""
+    found: dict[str, Recipe] = {}
+    for path in sorted(HERE.glob("paper*.toml")):
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        for name, table in tables["recipes"].items():
+            merged = _merged(tables["base"], table)
+            tiny = merged.pop("smoke", {})
+            if smoke:
+                merged = _merged(merged, tiny)
+            merged |= {"name": name}
+            merged.setdefault("model", {}).update(name=name)
+            try:
+                found[name] = config.build(Recipe, merged)
+            except ConfigError as error:
+                raise ConfigError([f"recipe {name}: {problem}" for problem in error.problems], path=str(path)) from None
+    return found
+
+
+def named(name: str, *, smoke: bool = False) -> Recipe:
+    """Return one recipe."""
+    known = recipes(smoke=smoke)
+    if name not in known:
+        raise UnknownNameError("recipe", name, known)
+    return known[name]
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables with changes laid over them, table by table; a list replaces a list."""
+    merged = dict(base)
+    for key, value in changes.items():
+        old = merged.get(key)
+        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged

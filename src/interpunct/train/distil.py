@@ -1,0 +1,106 @@
+"""A teacher's probabilities beside the labels of a corpus, for a student to learn from (Yi et al. 2017).
+
+In: a student that encodes documents, a teacher (any model, an ensemble above all), and documents that can be read
+twice. Out: the student's `Encoded` corpus with the teacher's probabilities of every word, in the student's order of
+labels. How much they count is the student's option `distil`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from interpunct.decode.windows import score
+from interpunct.errors import InputError
+from interpunct.features import Features, normalise
+from interpunct.models.encoded import Encoded, Tagged, parts_of
+from interpunct.models.model import Clitics, Model
+from interpunct.models.scores import Array, Ints
+from interpunct.transcript import Transcript
+
+Documents = Callable[[], Iterable[Transcript | Tagged]]
+
+
+class Student(Protocol):
+    """What a model must have to be taught."""
+
+    @property
+    def name(self) -> str:
+        """The model's name and version."""
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of each task."""
+
+    @property
+    def clitics(self) -> Clitics:
+        """Whether the model reads "don't" as one word or as "do" and "n't"."""
+
+    def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:
+        """Encode documents."""
+
+
+def taught(
+    model: Student, teacher: Model, documents: Documents, *, temperature: float = 1.0, batch: int = 256
+) -> Encoded:
+    """Encode documents for a student and put the teacher's probabilities of each word beside its labels.
+
+    A `temperature` above 1 makes the teacher less sure of itself. `documents` is called twice and must give the same.
+    """
+    if not 0 < temperature < math.inf:
+        raise InputError(f"temperature {temperature} must be a number above 0; 1 leaves the teacher as sure as it is")
+    columns = _columns(model, teacher)
+    encoded = model.encode(documents())
+    targets = {task: np.empty((len(encoded), len(order)), dtype=np.float32) for task, order in columns.items()}
+    done = 0
+    for _, scores in score(teacher, _read(documents(), model.clitics), batch=batch):
+        if done + len(scores) > len(encoded):
+            done += len(scores)
+            break
+        for task, order in columns.items():
+            targets[task][done : done + len(scores)] = _softened(scores.tasks[task][:, order], temperature)
+        done += len(scores)
+    if done != len(encoded):
+        raise InputError(
+            f"the teacher {teacher.name} read {'more' if done > len(encoded) else f'only {done}'} words where "
+            f"the student {model.name} read {len(encoded)}; give documents that are the same at every reading"
+        )
+    return replace(encoded, targets=targets)
+
+
+def _columns(model: Student, teacher: Model) -> dict[str, Ints]:
+    """Return for each of the student's tasks where its labels stand among the teacher's."""
+    if model.clitics != teacher.clitics:
+        raise InputError(
+            f"the teacher {teacher.name} reads clitics {teacher.clitics}, the student {model.name} {model.clitics}; "
+            f"set the option clitics to {teacher.clitics!r} or take another teacher"
+        )
+    columns: dict[str, Ints] = {}
+    for task, names in model.labels.items():
+        known = teacher.labels.get(task, ())
+        if sorted(known) != sorted(names):
+            raise InputError(
+                f"the teacher {teacher.name} has the {task} labels {known}, the student {model.name} {names}; "
+                "give both the same"
+            )
+        columns[task] = np.array([known.index(name) for name in names], dtype=np.int64)
+    return columns
+
+
+def _read(documents: Iterable[Transcript | Tagged], clitics: Clitics) -> Iterator[Features]:
+    """Yield what a student's encoder reads: words' parts, without those of which nothing is left."""
+    for document in documents:
+        words = (document.transcript if isinstance(document, Tagged) else document).words
+        parts = (normalise(part) for word in words for part in parts_of(word.text, clitics))
+        yield Features(tuple(filter(None, parts)))
+
+
+def _softened(logs: Array, temperature: float) -> Array:
+    """Return probabilities at a temperature."""
+    scaled = logs / temperature
+    chances = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True), dtype=np.float32)
