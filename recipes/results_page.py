@@ -22,7 +22,7 @@ per cent. *Ref* and *ASR* are `test2011` and `test2011asr`, every place of the f
 period and question mark; *restricted* is paper 000's protocol on the recognised words (marks between two words that
 were recognised, case on words that were); *dev* is `dev2012` (dev talks for models that write label after label, and
 for case). Ours is the mean over the seeds; the interval (95 %, bootstrap over blocks of sentences) is the first seed's.
-*Reached*: our mean is at least the paper's figure, or the paper's figure lies in our interval. Models were chosen on
+*Reached*: our mean and half the width of that interval come up to the paper's figure. Models were chosen on
 dev; the test files were read once, by the models of this table.
 """
 
@@ -138,8 +138,10 @@ def _restricted(chosen: Iterable[dict[str, Any]]) -> str:
 
 
 def _case(chosen: Iterable[dict[str, Any]], shorts: Sequence[str]) -> str:
-    head = ["row", "set", "F1", "95 %", "paper", "SER", "paper", "upper F1", "paper", "sentence F1", "paper", "single F1",
-            "paper", "reached"]  # fmt: skip
+    head = [
+        "row", "set", "F1", "95 %", "paper", "SER", "paper", "upper F1", "paper", "sentence F1", "paper",
+        "single F1", "paper", "reached",
+    ]  # fmt: skip
     names = {"ref": "Ref", "restricted": "ASR, restricted", "iq2": "IQ2"}
     rows = []
     for _, title, row in _rows(chosen):
@@ -207,7 +209,7 @@ def _facts(measured: Iterable[dict[str, Any]]) -> str:
         rows.append([
             each["recipe"], f"`{each['command']}`", ", ".join(each["facts"]), f"{facts[0]['parameters'] / 1e6:.1f}M",
             ", ".join(f"{one['train_seconds']:.0f}" for one in facts),
-            ", ".join(f"{one['predict_seconds']:.0f}" for one in facts),
+            ", ".join("–" if one["predict_seconds"] is None else f"{one['predict_seconds']:.0f}" for one in facts),
             ", ".join(windows) or "–", facts[0]["device"], facts[0]["commit"], facts[0]["date"][:10],
         ])  # fmt: skip
     return _table(head, rows)
@@ -240,8 +242,8 @@ def _reached(row: dict[str, Any], keys: Sequence[str]) -> str:
     verdicts = []
     for key in known:
         low, high = row["intervals"][key]
-        paper = row["expected"][key]
-        verdicts.append(row["mean"][key] >= paper or (low is not None and low <= paper <= high))
+        half = 0.0 if low is None else (high - low) / 2
+        verdicts.append(row["mean"][key] + half >= row["expected"][key])
     return " / ".join("yes" if verdict else "no" for verdict in verdicts)
 
 

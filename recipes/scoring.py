@@ -45,7 +45,7 @@ def score_all(chosen: Iterable[Recipe], runs: Path) -> None:
     for recipe in chosen:
         score(recipe, runs)
     RESULTS.mkdir(exist_ok=True)
-    tested = [found for claim in claims() for found in test_claim(claim, runs)]
+    tested = [found for claim in claims() for found in compare(claim, runs)]
     (RESULTS / "claims.json").write_text(json.dumps(tested, indent=1) + "\n", encoding="utf-8")
     write_results(HERE)
 
@@ -98,7 +98,7 @@ def claims() -> list[Claim]:
     return [Claim(t["title"], tuple(t["system"]), tuple(t["baseline"]), tuple(t["sets"]), t["metric"]) for t in tables]
 
 
-def test_claim(claim: Claim, runs: Path) -> list[dict[str, Any]]:
+def compare(claim: Claim, runs: Path) -> list[dict[str, Any]]:
     """Compare the two rows of a claim on each set, seed by seed."""
     known = recipes()
     sides = [(known[name], _row(known[name], title)) for name, title in (claim.system, claim.baseline)]

@@ -19,6 +19,7 @@ from interpunct.export import export
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models import MODELS, Model
+from interpunct.models.ensemble import Ensemble
 from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.word_vocabulary import WordVocabulary
@@ -32,8 +33,12 @@ SENTENCES = (
 SHOWN = {"vocabulary": 150, "embedding": 24, "noise": 0.0, "batch": 4}
 TINY: dict[str, dict[str, Any]] = {
     "bigru": {**SHOWN, "hidden": 32, "layers": 2, "dropout": 0.0},
+    "blstm_crf": {**SHOWN, "units": 32, "dropout": 0.0, "shortest": 12, "longest": 24, "batch": 16},
+    "ngram_crf": {"c2": 0.01},
     "birnn": {**SHOWN, "units": 32, "hidden": 24, "cell": "lstm", "rnn_dropout": 0.0, "output_dropout": 0.0},
 }
+SEEDLESS = {"ngram_crf"}
+"""Types that learn the same whatever the seed."""
 EPOCHS = {"birnn": 120}
 """How often a tiny model reads its five sentences until it knows them."""
 
@@ -61,6 +66,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
     made = {kind: fitted(kind=kind, epochs=EPOCHS.get(kind, 60)) for kind in TINY}
     made["bigru"].save(folder / "bigru")
     export(folder / "bigru", folder / "onnx")
+    made["ensemble"] = Ensemble.of([made["birnn"], made["blstm_crf"]], name="tiny", version="1")
     return made | {"onnx": models.load(folder / "onnx")}
 
 
@@ -130,7 +136,8 @@ def test_model_of_the_same_seed_has_the_same_weights(kind: str) -> None:
     one, two, other = fitted(1, 2, kind), fitted(1, 2, kind), fitted(2, 2, kind)
     given = windows("so how are you")
     assert same(scored(one, given), scored(two, given), 0.0)
-    assert not same(scored(one, given), scored(other, given), 1e-4)
+    if kind not in SEEDLESS:
+        assert not same(scored(one, given), scored(other, given), 1e-4)
 
 
 @pytest.mark.parametrize("cell", ["simple", "lstm", "gru"])

@@ -115,6 +115,13 @@ def _by_mark(_context: click.Context, _option: click.Parameter, values: Iterable
     help="Multiply MARK's probability by F; `none` is no mark.",
 )
 @click.option("--close/--no-close", default=True, help="End documents and turns with a closing mark.")
+@click.option(
+    "--beam",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Label sequences kept by a model that writes label after label.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the model; all cores without it.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Files at a time.")
 @click.option(
@@ -137,6 +144,7 @@ def restore(
     thresholds: dict[str, float],
     scales: dict[str, float],
     close: bool,
+    beam: int,
     threads: int | None,
     jobs: int,
     engine: str,
@@ -144,7 +152,7 @@ def restore(
 ) -> None:  # fmt: skip
     """Restore marks and capitals in files, folders, globs or standard input (`-` or none)."""
     options = DecodeOptions(
-        marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close
+        marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close, beam=beam
     )
     _run(context, inputs, io, engine=engine, jobs=jobs, model=model, threads=threads, decode=options)
 

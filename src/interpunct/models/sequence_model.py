@@ -33,6 +33,7 @@ from interpunct.models.shown import Batch, Shown
 from interpunct.transcript import Transcript
 
 WEIGHTS = "weights.pt"
+_LONGEST_OF_CUDNN = 65_535
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,9 @@ def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: T
     """Run recurrent layers over padded windows and return their states at each word's last piece."""
     rnn.flatten_parameters()  # a copied module's weights lie apart, which cuDNN would mend at every call
     packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    states, _ = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
+    # A whole corpus read in one shot is longer than cuDNN takes; torch's own kernels are slower, but take it.
+    with torch.backends.cudnn.flags(enabled=embedded.shape[1] <= _LONGEST_OF_CUDNN):
+        states, _ = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
     return torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
 
 

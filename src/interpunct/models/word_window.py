@@ -83,7 +83,11 @@ class WindowNetwork(nn.Module):
 
 
 class CentredSigmoid(nn.Module):
-    """The sigmoid less one half."""
+    """The sigmoid (eq. 2) less one half, which the next layer's bias makes up for: the same network, easier to train.
+
+    Around one half all units pull the next layer one way: with squared error the softmax then soon says "no mark" with
+    full certainty, and from there no gradient leads back. Dropout hides a unit by setting it to its middle.
+    """
 
     def forward(self, values: Tensor) -> Tensor:
         """Return values between -0.5 and 0.5."""
@@ -91,11 +95,10 @@ class CentredSigmoid(nn.Module):
 
 
 def sigmoid_layers(width: int, sizes: tuple[int, ...], *, dropout: float) -> nn.Sequential:
-    """Return fully connected layers with sigmoid (eq. 2) and dropout, ready to learn.
+    """Return fully connected layers with sigmoid and dropout, ready to learn.
 
-    A sigmoid hands on about a quarter of what differs between its inputs: with weights of the usual size all words look
-    alike behind three of them, and nothing is learned. So weights behind a sigmoid are four times as large, and the
-    bias takes off the one half around which its values lie.
+    A sigmoid hands on a quarter of what differs between its inputs, so that all words would look alike behind three of
+    them. The weights behind one are four times as large as usual.
     """
     layers: list[nn.Module] = []
     for number, size in enumerate(sizes):

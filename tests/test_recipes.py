@@ -1,0 +1,118 @@
+"""Every recipe, run the whole way on a tiny text of our own that it must learn by heart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from figures import figures, means, named_rates
+from interpunct.errors import UnknownNameError
+from interpunct.metrics.evaluate import evaluate
+from recipe import Recipe, named, recipes
+from results_page import write_results
+from run import PREDICTIONS, main, train_all
+from scoring import claims
+from smoke import learned_by_heart, tiny_data
+from testsets import cased_reference, documents
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for all recipes' models: ensembles and students find theirs there."""
+    folder = tmp_path_factory.mktemp("recipes")
+    with tiny_data(folder / "data"):
+        yield folder / "runs"
+
+
+@pytest.mark.parametrize("name", list(recipes()))
+def test_recipe_learns_a_tiny_text_by_heart(name: str, runs: Path) -> None:
+    found = learned_by_heart(name, runs)
+    assert found
+    assert all(f1 >= 0.9 for f1 in found.values()), found
+
+
+def test_recipe_is_not_trained_again(runs: Path) -> None:
+    learned_by_heart("dnn", runs)
+    before = (runs / "dnn" / "seed-1" / PREDICTIONS).stat().st_mtime_ns
+    learned_by_heart("dnn", runs)
+    assert (runs / "dnn" / "seed-1" / PREDICTIONS).stat().st_mtime_ns == before
+
+
+def test_recipe_tells_which_others_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="ensemble"):
+        train_all([named("student", smoke=True)], tmp_path, device="cpu")
+
+
+def test_run_lists_the_known_recipes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["birnn-jiont"]) == 1
+    assert "birnn-joint" in capsys.readouterr().err
+    with pytest.raises(UnknownNameError):
+        named("nothing")
+
+
+def test_expected_figures_are_figures_that_recipes_give(runs: Path) -> None:
+    """A misspelt figure of a paper would never be compared with anything."""
+    for recipe in recipes().values():
+        learned_by_heart(recipe.name, runs)
+        with np.load(runs / recipe.name / "seed-1" / PREDICTIONS) as arrays:
+            for row in recipe.rows:
+                given = figures(arrays, recipe, row)
+                assert set(row.expected) <= set(given), recipe.name
+                assert means([given])
+
+
+def test_claims_name_rows_that_exist() -> None:
+    known = recipes()
+    for claim in claims():
+        for name, title in (claim.system, claim.baseline):
+            assert title in [row.title for row in known[name].rows]
+
+
+@pytest.mark.usefixtures("runs")
+def test_cased_reference_takes_cases_from_the_talks() -> None:
+    found = cased_reference()
+    assert [word.text for word in found.words] == [word.text for word in documents("test2011")[0].words]
+    cases = {word.text: word.case for word in found.words}
+    assert (cases["anna"], cases["i"], cases["nasa"], cases["river"], cases["n't"]) == (
+        "sentence", "single", "upper", "lower", "lower",
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("runs")
+def test_named_rates_are_per_cent_with_their_intervals() -> None:
+    (talk,) = documents("test2011")
+    found = named_rates(evaluate(talk, talk, metrics=["prf", "ser"]), "ref")
+    assert found["ref.f1"][0] == 100
+    assert found["ref.ser"][0] == 0
+
+
+def test_results_page_shows_ours_beside_the_papers(tmp_path: Path) -> None:
+    recipe: Recipe = named("dnn")
+    row = {
+        "mean": {"dev.f1": 50.0, "ref.f1": 53.0, "ref.ser": 60.0, "asr.f1": 40.0},
+        "intervals": {"ref.f1": [51.0, 55.0], "asr.f1": [38.0, 42.0]},
+        "expected": recipe.rows[0].expected,
+    }
+    facts = {
+        "train_seconds": 9.0,
+        "predict_seconds": 1.0,
+        "windows": {},
+        "parameters": 10,
+        "device": "x",
+        "commit": "y",
+    }
+    result = {
+        "recipe": "dnn", "paper": "001", "note": "", "tests": "ted", "tasks": ["mark"], "command": "c",
+        "facts": {"1": facts | {"commit": "y", "date": "2026-01-01"}}, "rows": {"DNN": row},
+    }  # fmt: skip
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "dnn.json").write_text(json.dumps(result))
+    write_results(tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text()
+    (line,) = (line for line in page.splitlines() if line.startswith("| DNN | dnn |"))
+    assert "| 53.0 | 51.0–55.0 | 53.8 |" in line
+    assert line.endswith("| yes / no |")
