@@ -18,9 +18,10 @@ import numpy.typing as npt
 from interpunct.cases import CASES
 from interpunct.metrics import MetricOptions
 from interpunct.metrics.evaluate import Evaluation, evaluate
+from interpunct.metrics.wisebe import Wisebe, value
 from interpunct.transcript import Transcript
 from recipe import Recipe, Row
-from testsets import cased_reference, documents
+from testsets import cased_reference, documents, second_reference
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Figures = dict[str, tuple[float | None, float | None, float | None]]
@@ -36,6 +37,8 @@ def figures(arrays: Arrays, recipe: Recipe, row: Row) -> Figures:
         for task in ("mark", "case"):
             if f"{name}/{task}/{row.title}" in arrays and not (task == "case" and name.startswith("test2011")):
                 found |= _of_set(name, short, task, arrays, recipe, row)
+    if f"test2011/mark/{row.title}" in arrays:
+        found |= _wisebe(hypothesis("test2011", arrays, recipe, row))
     if f"test2011/case/{row.title}" in arrays:
         guess = hypothesis("test2011", arrays, recipe, row)
         reference = {document.source: cased_reference() for document in guess.values()}
@@ -59,6 +62,19 @@ def _of_set(name: str, short: str, task: str, arrays: Arrays, recipe: Recipe, ro
             merged = evaluate(reference, guess, metrics=["prf"], options=options)
             found |= {f"{key}_{classes}": value for key, value in named_rates(merged, short).items()}
     return found
+
+
+def _wisebe(guess: Mapping[str, Transcript]) -> Figures:
+    """Score sentence ends against both editions of the talks (paper 003)."""
+    ((source, written),) = guess.items()
+    references = [{source: documents("test2011")[0]}, {source: second_reference()}]
+    (found,) = evaluate(references, {source: written}, metrics=["wisebe"]).wisebe
+    return {f"ref.{name}": (100 * value, None, None) for name, value in _wisebe_rates(found).items()}
+
+
+def _wisebe_rates(found: Wisebe) -> dict[str, float]:
+    shown = value(found)
+    return {name: shown[name] for name in ("wisebe", "f1_rw", "agreement_ratio", "f1_mean")}
 
 
 def restricted(arrays: Arrays, recipe: Recipe, row: Row) -> Evaluation:

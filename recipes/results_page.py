@@ -15,6 +15,11 @@ PAPERS = {
     "001": "Paper 001: word vectors with DNN and CNN",
     "002": "Paper 002: self-attention, and the systems it compares with",
 }
+WISEBE = "Paper 003: sentence ends against two editions of the talks (WiSeBE)"
+EDITIONS = """The paper's transcripts with three references are not to be had. The eight talks exist in two editions by
+different hands, the benchmark's and the cased one; both are references here. The paper's S1 is a CNN over a sliding
+window (CNN-1 and CNN-2 below), its S2 a BiRNN with attention (T-BRNN).
+"""
 INTRODUCTION = """# The papers' systems, trained here
 
 Written by `python recipes/run.py all`; do not edit by hand (what was tried is told in `NOTES.md`). All figures are
@@ -38,6 +43,9 @@ def write_results(folder: Path) -> None:
         chosen = [each for each in measured if each["paper"] == paper]
         if chosen:
             parts += [f"\n## {title}\n", *_sections(chosen)]
+    wisebe = _wisebe([each for each in measured if each["tests"] == "ted" and "mark" in each["tasks"]])
+    if wisebe:
+        parts += [f"\n## {WISEBE}\n", EDITIONS, wisebe]
     claims = folder / "results" / "claims.json"
     if claims.exists():
         parts += ["\n## The claims, tested\n", _claims(json.loads(claims.read_text(encoding="utf-8")))]
@@ -180,6 +188,17 @@ def _debates(chosen: Iterable[dict[str, Any]]) -> str:
             _reached(row, ["iq2.f1"]),
         ])  # fmt: skip
     return _table(head, rows)
+
+
+def _wisebe(chosen: Iterable[dict[str, Any]]) -> str:
+    head = ["row", "WiSeBE", "F1 in windows", "agreement ratio", "mean F1 over the references"]
+    keys = ("ref.wisebe", "ref.f1_rw", "ref.agreement_ratio", "ref.f1_mean")
+    rows = [
+        [title, *(_number(row["mean"][key]) for key in keys)]
+        for _, title, row in _rows(chosen)
+        if "ref.wisebe" in row["mean"]
+    ]
+    return _table(head, rows) if rows else ""
 
 
 def _claims(tested: Iterable[dict[str, Any]]) -> str:

@@ -20,7 +20,7 @@ from interpunct.features import normalise
 from interpunct.features.embeddings import Embeddings
 from interpunct.labels import parse_text, to_three
 from recipe import named
-from testsets import cased_reference, documents
+from testsets import cased_reference, documents, second_reference
 
 TEXT = (
     "So, what do we do on a Sunday? We walk to the river, and we don't talk much. My sister Anna brings bread from "
@@ -67,6 +67,7 @@ def learned_by_heart(name: str, runs: Path) -> dict[str, float]:
 def _forget() -> None:
     documents.cache_clear()
     cased_reference.cache_clear()
+    second_reference.cache_clear()
 
 
 def _write(folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from interpunct import corpora
-from interpunct.align import NOWHERE, align
+from interpunct.align import NOWHERE, align, carry_marks
 from interpunct.clitics import split_clitics
 from interpunct.transcript import Transcript
 
@@ -32,16 +32,33 @@ def documents(name: str) -> tuple[Transcript, ...]:
 def cased_reference() -> Transcript:
     """Return test2011 with the cases of the cased talks, None where a word is not theirs."""
     (tagged,) = documents("test2011")
-    tokens: list[str] = []
-    cases: list[str | None] = []
-    for talk in corpora.read("iwslt", "test"):
-        for word in talk.words:
-            parts = split_clitics(word.text)
-            tokens += [part.lower() for part in parts]
-            cases += [word.case, *["lower"] * (len(parts) - 1)]
+    tokens, _, cases = _edited_talks()
     found = align(tokens, [word.text for word in tagged.words])
     places = zip(tagged.words, found.places.tolist(), found.equal.tolist(), strict=True)
     words = tuple(
         replace(word, case=cases[place] if same and place != NOWHERE else None) for word, place, same in places
     )
     return replace(tagged, words=words)
+
+
+@cache
+def second_reference() -> Transcript:
+    """Return test2011 with the marks of the cased talks: another edition of the same speeches, by other hands."""
+    (tagged,) = documents("test2011")
+    tokens, marks, _ = _edited_talks()
+    carried = carry_marks(marks, align(tokens, [word.text for word in tagged.words]))
+    return replace(tagged, words=tuple(replace(w, mark=mark) for w, mark in zip(tagged.words, carried, strict=True)))
+
+
+def _edited_talks() -> tuple[list[str], list[str], list[str | None]]:
+    """Return the split tokens of the cased talks in lower case, their marks and their cases."""
+    tokens: list[str] = []
+    marks: list[str] = []
+    cases: list[str | None] = []
+    for talk in corpora.read("iwslt", "test"):
+        for word in talk.words:
+            parts = split_clitics(word.text)
+            tokens += [part.lower() for part in parts]
+            marks += [*[""] * (len(parts) - 1), word.mark or ""]
+            cases += [word.case, *["lower"] * (len(parts) - 1)]
+    return tokens, marks, cases

@@ -34,12 +34,30 @@ SHOWN = {"vocabulary": 150, "embedding": 24, "noise": 0.0, "batch": 4}
 TINY: dict[str, dict[str, Any]] = {
     "bigru": {**SHOWN, "hidden": 32, "layers": 2, "dropout": 0.0},
     "blstm_crf": {**SHOWN, "units": 32, "dropout": 0.0, "shortest": 12, "longest": 24, "batch": 16},
+    "cnn1": {**SHOWN, "window": 16, "batch": 1, "filters": 16, "layers": (64,), "dropout": 0.0},
+    "cnn2": {**SHOWN, "window": 16, "batch": 1, "filters": (8, 8), "layers": (64,), "dropout": 0.0},
+    "dnn": {**SHOWN, "window": 16, "batch": 1, "layers": (64, 32), "dropout": 0.0},
     "ngram_crf": {"c2": 0.01},
+    "self_attention": {
+        **SHOWN,
+        "width": 32,
+        "heads": 2,
+        "layers": 1,
+        "inner": 64,
+        "dropout": 0.0,
+        "smoothing": 0.0,
+        "batch": 2,
+        "shortest": 29,
+        "longest": 29,
+        "window": 29,
+    },
+    "tbrnn": {**SHOWN, "units": 16, "shortest": 20, "longest": 30},
+    "tlstm": {**SHOWN, "units": 32, "shortest": 20, "longest": 30},
     "birnn": {**SHOWN, "units": 32, "hidden": 24, "cell": "lstm", "rnn_dropout": 0.0, "output_dropout": 0.0},
 }
 SEEDLESS = {"ngram_crf"}
 """Types that learn the same whatever the seed."""
-EPOCHS = {"birnn": 120}
+EPOCHS = {"birnn": 120, "self_attention": 40}
 """How often a tiny model reads its five sentences until it knows them."""
 
 

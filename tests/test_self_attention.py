@@ -24,7 +24,7 @@ from interpunct.models.encoded import IGNORED
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Writer
 from interpunct.models.scores import Ints
-from interpunct.models.self_attention import Network, Recording, SelfAttention, positions
+from interpunct.models.self_attention import Network, SelfAttention, positions
 from interpunct.models.shown import Batch, Shown
 from interpunct.transcript import Transcript
 
@@ -213,32 +213,6 @@ def test_loss_passes_over_a_word_one_of_whose_labels_is_unknown() -> None:
     assert len({tuple(row) for row in read}) == 7  # an unknown label is read as none of the known ones
     nothing = batch_of(model, {"mark": [[0, 1, 1]], "case": [[IGNORED] * 3]}, [3])
     assert loss_of(model, nothing) == 0.0
-
-
-def test_recording_pads_batches_to_its_shape() -> None:
-    model = made()
-    recording = Recording(network_of(model), 4, 9)
-    recording.recorded = True  # what is played is then the network itself
-    batch = batch_of(model, {"mark": [[0, 2, 1, 0], [1, 2, 0, 0]], "case": [[1, 0, 1, 1], [0, 1, 0, 0]]}, [4, 2])
-    labels = network_of(model).together(batch.labels)
-    with torch.no_grad():
-        found = recording.taught(batch.pieces, batch.lengths, labels)
-        expected = network_of(model).taught(batch.pieces, batch.lengths, labels)
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_recording_learns_what_the_network_learns() -> None:
-    """Same batches, no dropout: the weights end up the same, but for what bfloat16 rounds."""
-    ends = []
-    for record in (False, True):
-        model = made(dropout=0.0, shortest=4, longest=8, window=8, record=record)
-        data = model.encode([Transcript(parse_text("So how are you? I am fine, thanks. My name is Anna. " * 8))])
-        rows: list[dict[str, float]] = []
-        model.fit(data, data, loop=LoopOptions(epochs=4, rate=1e-3, device="cuda"), log=rows.append)
-        ends.append(rows[-1]["loss"])
-        assert rows[-1]["loss"] < rows[0]["loss"]
-    assert ends[0] == pytest.approx(ends[1], rel=0.02)
 
 
 def test_loss_mixes_a_teachers_probabilities_in() -> None:

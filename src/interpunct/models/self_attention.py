@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self, cast
+from typing import Literal, cast
 
 import numpy as np
 import torch
@@ -21,8 +21,7 @@ from torch.nn import functional as F
 
 from interpunct.features import Features
 from interpunct.models.batch import piece_batch
-from interpunct.models.encoded import IGNORED, Encoded
-from interpunct.models.loop_options import LoopOptions
+from interpunct.models.encoded import IGNORED
 from interpunct.models.scores import Array, Ints
 from interpunct.models.sequence_model import known_mean
 from interpunct.models.shown import Batch, Shown
@@ -55,9 +54,6 @@ class SelfAttentionOptions(WordOptions):
     dropout: float = 0.1
     norm_first: bool = False
     """Whether a part's input is normalised, which learns with less warm-up, or the sum behind it, as in the paper."""
-
-    record: bool = False
-    """Whether training on CUDA records the network once and plays it: faster where batches are small."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -228,6 +224,7 @@ class Network(nn.Module):
         self.output = nn.Linear(options.width, labels)
         self._initialise()
 
+    @torch.no_grad()
     def _initialise(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -243,9 +240,8 @@ class Network(nn.Module):
                 if module.padding_idx is not None:
                     nn.init.zeros_(module.weight[module.padding_idx])
         # A label begins by looking for words at places like its own: until it finds its word, it learns nothing of it.
-        with torch.no_grad():
-            for layer, keys in zip(self.decoder, self.memory.weight.chunk(2 * len(self.decoder))[::2], strict=True):
-                cast(DecoderLayer, layer).cross.input.weight.copy_(keys)
+        for layer, keys in zip(self.decoder, self.memory.weight.chunk(2 * len(self.decoder))[::2], strict=True):
+            cast(DecoderLayer, layer).cross.input.weight.copy_(keys)
 
     def read(self, pieces: Tensor, lengths: Tensor, places: Tensor) -> Memory:
         """Encode words (windows × words), which stand at `places`' positions."""
@@ -342,35 +338,6 @@ class WindowSteps:
         self._windows = windows
 
 
-class Recording(nn.Module):
-    """The network's teaching as a recorded CUDA graph: its many small parts are faster played than launched one by one.
-
-    A recording knows one shape, so batches are padded to it.
-    """
-
-    def __init__(self, network: Network, batch: int, words: int) -> None:
-        super().__init__()
-        self.network = network
-        self.batch, self.words = batch, words
-        self.recorded = False
-
-    def forward(self, pieces: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """Return what `Network.taught` returns; a recording must not keep what autocast remembers of the weights."""
-        mixed = torch.is_autocast_enabled("cuda")
-        with torch.autocast("cuda", torch.bfloat16, enabled=mixed, cache_enabled=False):
-            return self.network.taught(pieces, lengths, labels)
-
-    def taught(self, pieces: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """Play the recording, which is made at the first call."""
-        rows, words = labels.shape
-        more = (0, self.words - words, 0, self.batch - rows)
-        given = (F.pad(pieces, more), F.pad(lengths, more[2:], value=1), F.pad(labels, more, value=IGNORED))
-        if not self.recorded:
-            torch.cuda.make_graphed_callables(self, given)  # it puts the recording into the place of `forward`
-            self.recorded = True
-        return cast(Tensor, self(*given))[:rows, :words]
-
-
 class SelfAttention(WordModel[SelfAttentionOptions]):
     """Self-attention, -word, -speech or -word-speech, by its vectors.
 
@@ -380,7 +347,6 @@ class SelfAttention(WordModel[SelfAttentionOptions]):
 
     TYPE = "self_attention"
     OPTIONS = SelfAttentionOptions
-    _recording: Recording | None = None
 
     @staticmethod
     def build(options: SelfAttentionOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
@@ -394,22 +360,11 @@ class SelfAttention(WordModel[SelfAttentionOptions]):
         pieces, lengths = (torch.from_numpy(array).to(self.device) for array in (batch.pieces, batch.lengths))
         return WindowSteps(cast(Network, self.network), pieces, lengths)
 
-    def fit(self, train: Encoded, dev: Encoded, *, loop: LoopOptions, log: Callable[[dict[str, float]], None]) -> Self:
-        """Learn from encoded transcripts; the weights that do best on dev stay."""
-        try:
-            return super().fit(train, dev, loop=loop, log=log)
-        finally:
-            self._recording = None
-
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
         """Return the loss of each label in view of the right ones before it (teacher forcing)."""
         learner = cast(Network, network)
         labels = learner.together(batch.labels)
-        teacher: Network | Recording = learner
-        if self.options.record and labels.is_cuda:
-            words = self.options.longest if self.options.shortest else self.options.window
-            teacher = self._recording = self._recording or Recording(learner, self.options.batch, words)
-        logits = teacher.taught(batch.pieces, batch.lengths, labels).float()
+        logits = learner.taught(batch.pieces, batch.lengths, labels).float()
         loss = known_mean(F.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="none",
             label_smoothing=self.options.smoothing,
@@ -417,9 +372,9 @@ class SelfAttention(WordModel[SelfAttentionOptions]):
         if not batch.targets:
             return loss
         alone = learner.apart(F.log_softmax(logits, dim=-1))
-        agreed = torch.stack([(chances * alone[task]).sum(dim=-1) for task, chances in batch.targets.items()]).sum(
-            dim=0
-        )
+        agreed = torch.zeros_like(logits[..., 0])
+        for task, chances in batch.targets.items():
+            agreed = agreed + (chances * alone[task]).sum(dim=-1)
         return (1 - self.options.distil) * loss + self.options.distil * known_mean(-agreed.flatten(), labels)
 
     def _score(self, network: nn.Module, held_out: Shown) -> dict[str, float]:

@@ -28,7 +28,10 @@ PLACES_AT_ONCE = 2048  # of a document that is read in one shot: CNN-2 needs abo
 
 @dataclass(frozen=True)
 class WindowOptions(WordOptions):
-    """The paper's sizes; the vectors stay as they are, so give some, or set `static` to false and learn them."""
+    """The paper's sizes. Without many steps of warm-up they learn at small rates only, say 3e-4.
+
+    The vectors stay as they are, so give some; or set `static` to false and learn them.
+    """
 
     context: Literal["overlap", "restart", "whole"] = "whole"
     # Each place is a sample. The two places at either end of a training sequence see zeros for their neighbours, and
