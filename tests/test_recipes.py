@@ -95,6 +95,7 @@ def test_results_page_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     row = {
         "mean": {"dev.f1": 50.0, "ref.f1": 53.0, "ref.ser": 60.0, "asr.f1": 40.0},
         "intervals": {"ref.f1": [51.0, 55.0], "asr.f1": [38.0, 42.0]},
+        "seeds": {"1": {"ref.f1": 52.5}, "2": {"ref.f1": 53.5}},
         "expected": recipe.rows[0].expected,
     }
     facts = {
@@ -114,5 +115,5 @@ def test_results_page_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     write_results(tmp_path)
     page = (tmp_path / "RESULTS.md").read_text()
     (line,) = (line for line in page.splitlines() if line.startswith("| DNN | dnn |"))
-    assert "| 53.0 | 51.0–55.0 | 53.8 |" in line
+    assert "| 53.0 | 52.5, 53.5 | 51.0–55.0 | 53.8 |" in line
     assert line.endswith("| yes / no |")
