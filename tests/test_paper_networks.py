@@ -24,9 +24,9 @@ from interpunct.transcript import Transcript, Word
 WORDS = tuple("so how are you today my old friend bob and anna".split())
 LABELS = {"mark": ("", ",", ".")}
 SIZES: dict[str, dict[str, Any]] = {
-    "dnn": {"embedding": 6, "layers": (16, 12)},
-    "cnn1": {"embedding": 6, "filters": 8, "layers": (16,)},
-    "cnn2": {"embedding": 6, "filters": (4, 6, 6), "layers": (16,)},
+    "dnn": {"embedding": 6, "static": False, "layers": (16, 12)},
+    "cnn1": {"embedding": 6, "static": False, "filters": 8, "layers": (16,)},
+    "cnn2": {"embedding": 6, "static": False, "filters": (4, 6, 6), "layers": (16,)},
     "tlstm": {"embedding": 6, "units": 8},
     "tbrnn": {"embedding": 6, "units": 8},
 }
@@ -81,10 +81,15 @@ def test_window_network_sees_two_words_on_each_side(kind: str, place: int) -> No
 
 
 @every_window
-@pytest.mark.parametrize("static", [True, False])
-def test_window_network_reads_zeros_beyond_the_text(kind: str, static: bool) -> None:
-    """Learned or not: a word whose vector is zero stands for the edge."""
-    model = untrained(kind, static=static)
+def test_window_network_asks_for_vectors(kind: str) -> None:
+    with pytest.raises(ConfigError, match="static words need vectors"):
+        untrained(kind, static=True)
+
+
+@every_window
+def test_window_network_reads_zeros_beyond_the_text(kind: str) -> None:
+    """A word whose vector is zero stands for the edge."""
+    model = untrained(kind)
     with torch.no_grad():
         model.network.input.tables[0].weight[model.vocabulary.ids("so")[0]] = 0
     middle = list(WORDS[3:6])

@@ -63,6 +63,10 @@ def test_train_refuses_unknown_names_before_it_starts(tmp_path: Path) -> None:
         train(RECIPE, tmp_path / "m", overrides=['data.dev=["iwslt:devv"]'])
     with pytest.raises(ConfigError, match=r"model\.marks"):
         train(RECIPE, tmp_path / "m", overrides=['model.marks=["", "%"]'])
+    with pytest.raises(ConfigError, match="not trained"):
+        train(RECIPE, tmp_path / "m", overrides=["model.type=ensemble"])
+    with pytest.raises(ConfigError, match="nothing teaches the task 'pos'"):
+        train(RECIPE, tmp_path / "m", overrides=['model.tasks=["mark", "pos"]'])
     assert not (tmp_path / "m").exists()
     with pytest.raises(ConfigError, match="CORPUS:SPLIT"):
         train(RECIPE, tmp_path / "m", overrides=['data.train=["iwslt"]'])

@@ -20,7 +20,7 @@ from interpunct.models.batch import window_scores
 from interpunct.models.encoded import IGNORED
 from interpunct.models.lattice import viterbi
 from interpunct.models.scores import Scores
-from interpunct.models.sequence_model import known_mean, states_at_words
+from interpunct.models.sequence_model import states_at_words
 from interpunct.models.shown import Batch
 from interpunct.models.word_model import WordModel, WordOptions
 
@@ -86,20 +86,16 @@ class BLSTMCRF(WordModel[BLSTMCRFOptions]):
         transitions = {task: _transitions(self.network, task).detach().cpu().numpy() for task in self.labels}
         return [replace(scores, transitions=transitions) for scores in window_scores(emissions, windows)]
 
-    def task_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+    def label_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
         """Return the sequences' negative log-likelihood, averaged over the words whose label is known.
 
-        Where a teacher taught the batch, its probabilities are mixed in. They are of single words, so they teach the
-        emissions alone: the cross-entropy is against their softmax, as if there were no transitions.
+        A teacher's probabilities are of single words, so they teach the emissions alone (`teacher_loss`), as if there
+        were no transitions.
         """
         labels = batch.labels[task]
         # `fit` trains this very network; what it averages beside it is only scored.
         losses = negative_log_likelihood(logits, _transitions(self.network, task), labels, batch.lengths)
-        loss = losses.sum() / (labels != IGNORED).sum().clamp(min=1)
-        if task not in batch.targets:
-            return loss
-        taught = -(batch.targets[task] * F.log_softmax(logits, dim=-1)).sum(dim=-1)
-        return (1 - self.options.distil) * loss + self.options.distil * known_mean(taught.flatten(), labels)
+        return losses.sum() / (labels != IGNORED).sum().clamp(min=1)
 
     def chosen(self, network: nn.Module, task: str, logits: Tensor) -> Tensor:
         """Return the best label sequences (of one length) under the network's own transitions."""

@@ -28,11 +28,12 @@ import pycrfsuite
 from interpunct import config
 from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.features import Features
+from interpunct.models.context_options import ContextOptions
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import DESCRIPTION, Described, Description
 from interpunct.models.loop_options import LoopOptions
-from interpunct.models.model import Clitics, Context
+from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
 from interpunct.models.scores import Array, Ints, Scores
 from interpunct.transcript import Transcript
@@ -45,14 +46,12 @@ _FILE = "{}.crfsuite.gz"
 
 
 @dataclass(frozen=True)
-class NgramCRFOptions:
+class NgramCRFOptions(ContextOptions):
     """What the chain looks at, and how it learns."""
 
     clitics: Clitics = "split"
     context: Literal["overlap", "restart", "whole"] = "whole"
-    window: int = 128
-    """Words that the model sees at once, unless it sees the whole document; also how train and dev are then cut."""
-    overlap: int = 48
+    """With windows, train and dev are cut into them, too."""
     window_words: int = 7
     """Words whose n-grams are a word's features: itself and as many before it as behind it."""
     order: int = 2
@@ -81,14 +80,6 @@ class NgramCRFOptions:
             raise ValueError(f"iterations {self.iterations} must not be negative")
         if self.c1 < 0 or self.c2 < 0:
             raise ValueError("c1 and c2 must not be negative")
-
-    def as_context(self) -> Context:
-        """Return the context that these options describe."""
-        if self.context == "whole":
-            return Context(None)
-        if self.context == "restart":
-            return Context(self.window, restart=True)
-        return Context(self.window, self.overlap)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,11 +22,12 @@ from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
 from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch, window_scores
+from interpunct.models.context_options import ContextOptions
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Described, Description
 from interpunct.models.loop_options import LoopOptions
-from interpunct.models.model import Clitics, Context
+from interpunct.models.model import Clitics
 from interpunct.models.pieces import Pieces, Vocabulary
 from interpunct.models.scores import Scores
 from interpunct.models.shown import Batch, Shown
@@ -37,7 +38,7 @@ _LONGEST_OF_CUDNN = 65_535
 
 
 @dataclass(frozen=True)
-class SequenceOptions:
+class SequenceOptions(ContextOptions):
     """How text is cut into pieces and sequences, and shown."""
 
     vocabulary: int = 8192
@@ -51,10 +52,6 @@ class SequenceOptions:
     """The share of a label's probability that goes to all others in training."""
     distil: float = 0.5
     """How much a teacher's probabilities count beside the labels, where there is a teacher."""
-    context: Literal["overlap", "restart", "whole"] = "overlap"
-    window: int = 128
-    """Words that the model sees at once, unless it sees the whole document; also how dev is cut while training."""
-    overlap: int = 48
     shortest: int = 0
     """Words of a training sequence at least, each beginning with a sentence; 0 cuts windows anywhere."""
     longest: int = 0
@@ -63,14 +60,6 @@ class SequenceOptions:
     def __post_init__(self) -> None:
         if self.shortest > self.longest:
             raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
-
-    def as_context(self) -> Context:
-        """Return the context that these options describe."""
-        if self.context == "whole":
-            return Context(None)
-        if self.context == "restart":
-            return Context(self.window, restart=True)
-        return Context(self.window, self.overlap)
 
 
 Options = TypeVar("Options", bound=SequenceOptions)
@@ -223,19 +212,25 @@ class SequenceModel(Described, ABC, Generic[Options]):
         return total
 
     def task_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
-        """Return one task's loss, averaged over the words whose label is known: cross-entropy, unless a type differs.
-
-        Where a teacher taught the batch, its probabilities are mixed in.
-        """
-        labels = batch.labels[task]
-        loss = known_mean(F.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="none",
-            label_smoothing=self.options.smoothing,
-        ), labels)  # fmt: skip
+        """Return one task's loss; where a teacher taught the batch, its probabilities count beside the labels."""
+        loss = self.label_loss(task, logits, batch)
         if task not in batch.targets:
             return loss
-        taught = -(batch.targets[task] * F.log_softmax(logits, dim=-1)).sum(dim=-1)
-        return (1 - self.options.distil) * loss + self.options.distil * known_mean(taught.flatten(), labels)
+        return (1 - self.options.distil) * loss + self.options.distil * self.teacher_loss(task, logits, batch)
+
+    def label_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+        """Return the loss against the labels, averaged over known ones: cross-entropy, unless a type differs."""
+        labels = batch.labels[task]
+        losses = F.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="none",
+            label_smoothing=self.options.smoothing,
+        )  # fmt: skip
+        return known_mean(losses, labels)
+
+    def teacher_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+        """Return the loss against the teacher's probabilities: cross-entropy, unless a type differs."""
+        losses = -(batch.targets[task] * F.log_softmax(logits, dim=-1)).sum(dim=-1)
+        return known_mean(losses.flatten(), batch.labels[task])
 
     def chosen(self, _network: nn.Module, _task: str, logits: Tensor) -> Tensor:
         """Return the labels that the network's logits stand for: the highest, unless a type chooses them together."""

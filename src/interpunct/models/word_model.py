@@ -35,6 +35,11 @@ class WordOptions(SequenceOptions):
     static: bool = False
     """Whether vectors stay as they are in training."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.static and not self.vectors:
+            raise ValueError("static words need vectors: name files in vectors, or let static be false")
+
     def word_input(self, vocabulary: int, *, project: int | None = None) -> WordInput:
         """Return the network's first layer."""
         tables = max(1, len(self.vectors))

@@ -127,19 +127,20 @@ Options = TypeVar("Options", bound=WindowOptions)
 class WindowModel(WordModel[Options]):
     """A word model that learns by squared error."""
 
-    def task_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+    def label_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
         """Return half the squared distance between softmax and label (eq. 1), averaged; or cross-entropy."""
         if self.options.loss == "cross_entropy":
-            return super().task_loss(task, logits, batch)
+            return super().label_loss(task, logits, batch)
         labels, count = batch.labels[task], logits.shape[-1]
         right = F.one_hot(labels.clamp(min=0), count).to(logits.dtype)
         right = (1 - self.options.smoothing) * right + self.options.smoothing / count
-        guess = torch.softmax(logits, dim=-1)
-        loss = known_mean(_half_square(guess, right), labels)
-        if task not in batch.targets:
-            return loss
-        taught = known_mean(_half_square(guess, batch.targets[task]), labels)
-        return (1 - self.options.distil) * loss + self.options.distil * taught
+        return known_mean(_half_square(torch.softmax(logits, dim=-1), right), labels)
+
+    def teacher_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
+        """Return half the squared distance between softmax and the teacher's probabilities; or cross-entropy."""
+        if self.options.loss == "cross_entropy":
+            return super().teacher_loss(task, logits, batch)
+        return known_mean(_half_square(torch.softmax(logits, dim=-1), batch.targets[task]), batch.labels[task])
 
 
 def _half_square(guess: Tensor, right: Tensor) -> Tensor:

@@ -142,6 +142,8 @@ def _encoded(settings: TrainConfig, model: Any) -> Any:
 
 def _check(settings: TrainConfig) -> None:
     """Refuse what cannot work before hours are spent on it."""
+    if not hasattr(type_named(settings.model.type), "fit"):
+        raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
     unknown = [mark for mark in settings.model.marks if mark not in MARKS]
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
