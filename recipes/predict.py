@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from interpunct.decode.decoder import scaled
 from interpunct.decode.reading import score_tokens
 from interpunct.metrics.prf import OVERALL, mark_prf
 from interpunct.models import Context, Model, Scores, Writer
@@ -25,10 +26,10 @@ _PART = 1000
 """Words of a dev talk that a restarting model reads at a time: many parts side by side take the time of one."""
 
 
-def predict(model: Model, recipe: Recipe, *, sets: Sequence[str] | None = None, batch: int = 128) -> Arrays:
+def predict(model: Model, recipe: Recipe, *, batch: int = 128) -> Arrays:
     """Read the recipe's sets."""
     arrays: Arrays = {}
-    chosen = [name for name in (sets or SETS[recipe.tests]) if _is_read(name, model)]
+    chosen = [name for name in SETS[recipe.tests] if _is_read(name, model)]
     for beam in sorted({row.beam for row in recipe.rows}):
         rows = [row for row in recipe.rows if row.beam == beam]
         # Both test files side by side: a model that goes step by step takes no longer for two.
@@ -99,6 +100,6 @@ def _arrays(name: str, scores: Sequence[Scores], model: Model, rows: Sequence[Ro
 def _labels(scores: Scores, task: str, model: Model, row: Row) -> npt.NDArray[np.int64]:
     if task != "mark" or not row.scales:
         return scores.chosen(task)
-    factors = [row.scales.get(mark or "none", 1.0) for mark in model.labels["mark"]]
-    found: npt.NDArray[np.int64] = (np.exp(scores.tasks["mark"]) * factors).argmax(axis=1)
+    scales = {mark.replace("none", ""): factor for mark, factor in row.scales.items()}
+    found: npt.NDArray[np.int64] = scaled(np.exp(scores.tasks["mark"]), model.labels["mark"], scales).argmax(axis=1)
     return found

@@ -11,29 +11,15 @@ done again. `--smoke` runs a recipe on a tiny text, in a folder of its own, and 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from datetime import UTC, datetime
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from interpunct.errors import InterpunctError, ModelError
-from interpunct.train import train
-from recipe import HERE, Recipe, named, recipes
+from interpunct.errors import InterpunctError
+from recipe import named, recipes
 
 RUNS = Path("runs")
-RESULTS = HERE / "results"
-PREDICTIONS = "predictions.npz"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _smoke(names)
         chosen = [named(name) for name in names]
         if given.stage != "score":
+            from training import train_all
+            from vectors import make_vectors
+
+            if any(path.startswith("runs/vectors/") for recipe in chosen for path in recipe.options.get("vectors", ())):
+                make_vectors(Path("runs/vectors"))
             train_all(chosen, given.runs, device=given.device, jobs=given.jobs)
         if given.stage != "train":
             from scoring import score_all
@@ -61,120 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"run.py: error: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def train_all(chosen: Iterable[Recipe], runs: Path, *, device: str = "auto", jobs: int = 1) -> None:
-    """Train every seed of every recipe; those that need others' models come when these are there."""
-    waiting = [(recipe, seed) for recipe in chosen for seed in recipe.seeds]
-    while waiting:
-        ready = [(recipe, seed) for recipe, seed in waiting if _needs_are_met(recipe, runs)]
-        if not ready:
-            missing = sorted({need for recipe, _ in waiting for need in _needs(recipe)})
-            raise ModelError(f"these recipes must be trained before: {', '.join(missing)}")
-        waiting = [each for each in waiting if each not in ready]
-        if jobs == 1:
-            for recipe, seed in ready:
-                train_one(recipe, seed, runs, device)
-            continue
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            running = {pool.submit(train_one, recipe, seed, runs, device): recipe.name for recipe, seed in ready}
-            for done in as_completed(running):
-                if done.exception() is not None:
-                    print(f"{running[done]} failed: {done.exception()!r}", file=sys.stderr, flush=True)
-
-
-def _needs(recipe: Recipe) -> list[str]:
-    teacher = [recipe.data.teacher.split("/")[0]] if recipe.data.teacher else []
-    return [*recipe.members, *teacher]
-
-
-def _needs_are_met(recipe: Recipe, runs: Path) -> bool:
-    return all((runs / need / f"seed-{seed}" / PREDICTIONS).exists() for need in _needs(recipe) for seed in (1,))
-
-
-def train_one(recipe: Recipe, seed: int, runs: Path, device: str) -> None:
-    """Train one model and let it read the test sets; its folder is complete when the predictions are there."""
-    from predict import choose_window, predict
-
-    folder = runs / recipe.name / f"seed-{seed}"
-    if (folder / PREDICTIONS).exists():
-        return
-    started = time.monotonic()
-    if recipe.members:
-        model: Any = _ensemble(recipe, runs)
-        model.save(folder)
-    else:
-        settings = recipe.settings(seed)
-        settings = _on_device(settings, device, runs)
-        train(settings, folder, log=lambda row: print(recipe.name, seed, json.dumps(row), flush=True))
-        model = _load(folder)
-    trained = time.monotonic()
-    if hasattr(model, "to"):
-        model.to(device)
-    tried = choose_window(model, recipe) if recipe.windows else {}
-    if tried:
-        model.description.save(folder)
-    arrays = predict(model, recipe)
-    facts = {
-        "train_seconds": round(trained - started, 1),
-        "predict_seconds": round(time.monotonic() - trained, 1),
-        "windows": {str(words): round(100 * f1, 2) for words, f1 in tried.items()},
-        "parameters": _parameters(model),
-        **machine(device),
-    }
-    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    beside = folder / f".{PREDICTIONS}"
-    with beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-    beside.replace(folder / PREDICTIONS)
-    print(recipe.name, seed, "done", json.dumps(facts), flush=True)
-
-
-def _on_device(settings: Any, device: str, runs: Path) -> Any:
-    from dataclasses import replace
-
-    data = settings.data
-    if data.teacher:
-        data = replace(data, teacher=str(runs / data.teacher))
-    return replace(settings, train=replace(settings.train, device=device), data=data)
-
-
-def _load(folder: Path) -> Any:
-    from interpunct.models import load
-
-    return load(folder)
-
-
-def _ensemble(recipe: Recipe, runs: Path) -> Any:
-    from interpunct.models.ensemble import Ensemble
-
-    folders = [path for name in recipe.members for path in sorted((runs / name).glob("seed-*"))]
-    return Ensemble.of([_load(folder) for folder in folders], name=recipe.name, version=recipe.model.version)
-
-
-def _parameters(model: Any) -> int:
-    members = getattr(model, "members", [model])
-    networks = [member.network for member in members if hasattr(member, "network")]
-    return sum(parameter.numel() for network in networks for parameter in network.parameters())
-
-
-def machine(device: str) -> dict[str, str]:
-    """Say where and when something was measured, and with which code."""
-    commit = (
-        os.environ.get("INTERPUNCT_COMMIT")
-        or subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-        ).stdout.strip()
-    )
-    name = f"{platform.machine()}, {os.cpu_count()} cores"
-    try:
-        import torch
-
-        if device != "cpu" and torch.cuda.is_available():
-            name = torch.cuda.get_device_name()
-    except ModuleNotFoundError:
-        pass
-    return {"device": name, "commit": commit, "date": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 def _smoke(names: Sequence[str]) -> int:

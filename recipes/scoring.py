@@ -22,9 +22,10 @@ from interpunct.metrics.plot import draw
 from learning_curve import draw_learning_curves
 from recipe import HERE, Recipe, Row, recipes
 from results_page import write_results
-from run import PREDICTIONS, RESULTS
 from testsets import cased_reference, documents
+from training import FACTS, PREDICTIONS, is_complete
 
+RESULTS = HERE / "results"
 PICTURES = HERE / "pictures"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -46,16 +47,26 @@ def score_all(chosen: Iterable[Recipe], runs: Path) -> None:
         score(recipe, runs)
     RESULTS.mkdir(exist_ok=True)
     tested = [found for claim in claims() for found in compare(claim, runs)]
-    (RESULTS / "claims.json").write_text(json.dumps(tested, indent=1) + "\n", encoding="utf-8")
+    write_claims(tested, RESULTS / "claims.json")
     write_results(HERE)
+
+
+def write_claims(tested: list[dict[str, Any]], path: Path) -> None:
+    """Write comparisons; those of claims whose models are not here now stay as they were measured."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    known = {(each["claim"], each["set"]): each for each in [*before, *tested]}
+    order = {(claim.title, name): place for place, (claim, name) in enumerate((c, n) for c in claims() for n in c.sets)}
+    kept = sorted((key for key in known if key in order), key=lambda key: order[key])
+    path.write_text(json.dumps([known[key] for key in kept], indent=1) + "\n", encoding="utf-8")
 
 
 def score(recipe: Recipe, runs: Path) -> None:
     """Score every seed of a recipe and write its figures and pictures."""
     folders = {seed: runs / recipe.name / f"seed-{seed}" for seed in recipe.seeds}
-    present = {seed: folder for seed, folder in folders.items() if (folder / PREDICTIONS).exists()}
-    if not present:
-        print(f"{recipe.name}: nothing trained; run it first")
+    present = {seed: folder for seed, folder in folders.items() if is_complete(recipe, seed, runs)}
+    if len(present) < len(folders):
+        missing = ", ".join(str(seed) for seed in folders if seed not in present)
+        print(f"{recipe.name}: seed {missing} not trained, or by another configuration; not scored")
         return
     arrays = {seed: _arrays(folder) for seed, folder in present.items()}
     rows: dict[str, Any] = {}
@@ -68,7 +79,7 @@ def score(recipe: Recipe, runs: Path) -> None:
             "seeds": {seed: {name: _rounded(found[0]) for name, found in one.items()} for seed, one in each.items()},
             "expected": row.expected,
         }
-    facts = {seed: json.loads((folder / "facts.json").read_text(encoding="utf-8")) for seed, folder in present.items()}
+    facts = {seed: json.loads((folder / FACTS).read_text(encoding="utf-8")) for seed, folder in present.items()}
     result = {
         "recipe": recipe.name, "paper": recipe.paper, "note": recipe.note, "tests": recipe.tests,
         "tasks": recipe.model.tasks, "command": f"python recipes/run.py {recipe.name}", "facts": facts, "rows": rows,
@@ -102,11 +113,7 @@ def compare(claim: Claim, runs: Path) -> list[dict[str, Any]]:
     """Compare the two rows of a claim on each set, seed by seed."""
     known = recipes()
     sides = [(known[name], _row(known[name], title)) for name, title in (claim.system, claim.baseline)]
-    seeds = [
-        seed
-        for seed in sides[0][0].seeds
-        if all((runs / recipe.name / f"seed-{seed}" / PREDICTIONS).exists() for recipe, _ in sides)
-    ]
+    seeds = [seed for seed in sides[0][0].seeds if all(is_complete(recipe, seed, runs) for recipe, _ in sides)]
     found = []
     for name in claim.sets if seeds else ():
         compared = []

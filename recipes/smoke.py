@@ -15,17 +15,20 @@ from pathlib import Path
 
 import numpy as np
 
+from figures import figures
 from interpunct.clitics import split_clitics
 from interpunct.features import normalise
 from interpunct.features.embeddings import Embeddings
 from interpunct.labels import parse_text, to_three
 from recipe import named
 from testsets import cased_reference, documents, second_reference
+from training import PREDICTIONS, needs, train_one
 
 TEXT = (
     "So, what do we do on a Sunday? We walk to the river, and we don't talk much. My sister Anna brings bread from "
     "Paris, my brother brings nothing, and I bring the dog. Is it far? No, it's two miles from NASA's old gate. When "
-    "the sun is out, the boats come down from York. Have you seen them? They are small, red and slow. I like them."
+    "the sun is out, the boats come down from York. Have you seen them? They are small, red and slow. I'm sure you "
+    "like them."
 )
 _POS = "DT NN VB JJ IN"
 
@@ -49,13 +52,10 @@ def tiny_data(folder: Path) -> Iterator[None]:
 
 def learned_by_heart(name: str, runs: Path) -> dict[str, float]:
     """Run a recipe's smoke version, and those it needs; return the F1 of each task on the text it was shown."""
-    from figures import figures
-    from run import PREDICTIONS, _needs, train_one
-
     recipe = named(name, smoke=True)
-    for need in _needs(recipe):
-        if not (runs / need / "seed-1" / PREDICTIONS).exists():
-            learned_by_heart(need, runs)
+    (runs / "smoke").mkdir(parents=True, exist_ok=True)
+    for need in needs(recipe):
+        learned_by_heart(need, runs)
     train_one(recipe, 1, runs, "cpu")
     with np.load(runs / name / "seed-1" / PREDICTIONS) as arrays:
         found = figures(arrays, recipe, recipe.rows[0])

@@ -12,6 +12,7 @@ from functools import cache
 from interpunct import corpora
 from interpunct.align import NOWHERE, align, carry_marks
 from interpunct.clitics import split_clitics
+from interpunct.models.encoded import case_of_first
 from interpunct.transcript import Transcript
 
 SETS = {"ted": ("dev2012", "dev", "test2011", "test2011asr"), "iq2": ("iq2dev", "iq2test")}
@@ -60,5 +61,6 @@ def _edited_talks() -> tuple[list[str], list[str], list[str | None]]:
             parts = split_clitics(word.text)
             tokens += [part.lower() for part in parts]
             marks += [*[""] * (len(parts) - 1), word.mark or ""]
-            cases += [word.case, *["lower"] * (len(parts) - 1)]
+            case = case_of_first(parts[0], word.case) if len(parts) > 1 else word.case
+            cases += [case, *["lower"] * (len(parts) - 1)]
     return tokens, marks, cases

@@ -101,3 +101,9 @@ def test_embeddings_of_the_corpora_cover_the_talks(data: Path) -> None:
     found = read_embeddings(data / "vectors" / "glove.6B.100d.npz")
     assert found.vectors.shape == (64_549, 100)
     assert found.coverage(["the", "people", "of", "london"]) == 1.0
+
+
+def test_rows_find_capitalised_words_by_their_lower_form() -> None:
+    """Vectors of news texts know London and not london; a word written as asked for comes first."""
+    vectors = Embeddings(("the", "London", "May", "may"), np.arange(8, dtype=np.float32).reshape(4, 2))
+    assert vectors.rows(["london", "London", "may", "May", "the", "paris"]).tolist() == [1, 1, 3, 2, 0, 4]

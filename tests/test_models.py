@@ -14,7 +14,7 @@ from interpunct import models
 from interpunct.cases import CASES
 from interpunct.clitics import split_clitics
 from interpunct.decode.windows import scored
-from interpunct.errors import InputError, ModelError, UnknownNameError
+from interpunct.errors import ConfigError, InputError, ModelError, UnknownNameError
 from interpunct.export import export
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
@@ -94,7 +94,7 @@ def windows(*texts: str) -> list[Features]:
 
 def same(one: list[Any], other: list[Any], tolerance: float = 1e-5) -> bool:
     return len(one) == len(other) and all(
-        np.allclose(a.tasks[task], b.tasks[task], atol=tolerance)
+        np.allclose(a.tasks[task], b.tasks[task], atol=tolerance) and np.array_equal(a.chosen(task), b.chosen(task))
         for a, b in zip(one, other, strict=True)
         for task in a.tasks
     )
@@ -282,6 +282,19 @@ def test_fit_takes_any_size_of_corpus_and_unknown_labels() -> None:
 def test_loop_options_refuse_nonsense(bad: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad))):
         LoopOptions(**bad)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"units": 0}, {"embedding": 0}, {"batch": 0}, {"window": 0}, {"output_dropout": 1.5}, {"smoothing": -0.1},
+        {"shortest": 5, "longest": 4}, {"context": "overlap", "window": 8, "overlap": 8},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(bad)).replace("context", "overlap")):
+        fitted(1, 0, "birnn", **bad)
 
 
 def test_type_named_lists_the_known_types() -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from figures import figures, means, named_rates
-from interpunct.errors import UnknownNameError
+from interpunct.errors import ModelError, UnknownNameError
 from interpunct.metrics.evaluate import evaluate
-from recipe import Recipe, named, recipes
+from recipe import Recipe, Row, named, recipes
 from results_page import write_results
-from run import PREDICTIONS, main, train_all
-from scoring import claims
+from run import main
+from scoring import claims, write_claims
 from smoke import learned_by_heart, tiny_data
 from testsets import cased_reference, documents
+from training import PREDICTIONS, is_complete, train_all
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_recipe_is_not_trained_again(runs: Path) -> None:
 
 
 def test_recipe_tells_which_others_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="ensemble"):
+    with pytest.raises(ModelError, match="trained before: ensemble"):
         train_all([named("student", smoke=True)], tmp_path, device="cpu")
 
 
@@ -116,4 +118,22 @@ def test_results_page_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     page = (tmp_path / "RESULTS.md").read_text()
     (line,) = (line for line in page.splitlines() if line.startswith("| DNN | dnn |"))
     assert "| 53.0 | 52.5, 53.5 | 51.0–55.0 | 53.8 |" in line
-    assert line.endswith("| yes / no |")
+    assert line.endswith("| Ref F1 yes / ASR F1 no |")
+
+
+def test_claims_that_cannot_be_tested_now_stay(tmp_path: Path) -> None:
+    titles = [claim.title for claim in claims()]
+    old = [{"claim": titles[1], "set": "dev", "p": [0.5]}, {"claim": "gone", "set": "dev", "p": [0.1]}]
+    (tmp_path / "claims.json").write_text(json.dumps(old))
+    write_claims([{"claim": titles[0], "set": "dev2012", "p": [0.2]}], tmp_path / "claims.json")
+    found = json.loads((tmp_path / "claims.json").read_text())
+    assert [each["p"] for each in found] == [[0.2], [0.5]]
+
+
+def test_recipe_that_changed_is_trained_again(runs: Path) -> None:
+    recipe = named("dnn", smoke=True)
+    learned_by_heart("dnn", runs)
+    assert is_complete(recipe, 1, runs)
+    assert not is_complete(replace(recipe, train=replace(recipe.train, rate=1e-4)), 1, runs)
+    assert not is_complete(replace(recipe, rows=(*recipe.rows, Row("another"))), 1, runs)
+    assert not is_complete(recipe, 2, runs)

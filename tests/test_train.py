@@ -67,6 +67,14 @@ def test_train_refuses_unknown_names_before_it_starts(tmp_path: Path) -> None:
         train(RECIPE, tmp_path / "m", overrides=["model.type=ensemble"])
     with pytest.raises(ConfigError, match="nothing teaches the task 'pos'"):
         train(RECIPE, tmp_path / "m", overrides=['model.tasks=["mark", "pos"]'])
+    for override, message in (
+        ("model.tasks=[]", "model.tasks is empty"),
+        ('data.tags={mark=["gum:dev"]}', "teaches no task"),
+        ("options.weights={foo=2.0}", "weighs no task"),
+        ('options.vectors=["nowhere.txt"]', "unknown key"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            train(RECIPE, tmp_path / "m", overrides=[override])
     assert not (tmp_path / "m").exists()
     with pytest.raises(ConfigError, match="CORPUS:SPLIT"):
         train(RECIPE, tmp_path / "m", overrides=['data.train=["iwslt"]'])

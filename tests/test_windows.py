@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpunct.decode.reading import score_tokens
 from interpunct.decode.windows import cut, score, weights
 from interpunct.features import Features
 from interpunct.models.model import Clitics, Context
@@ -125,3 +126,9 @@ def test_score_shows_a_whole_document_at_once() -> None:
 def test_context_refuses_what_contradicts_itself(bad: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"overlap|restart"):
         Context(**bad)
+
+
+def test_score_tokens_takes_empty_documents_and_symbols() -> None:
+    found = list(score_tokens(Echo(Context(None)), [["1"], [], ["♪"], ["2", "♪"]]))
+    assert [len(scores) for scores in found] == [1, 0, 1, 2]
+    np.testing.assert_allclose(np.exp(found[3].tasks["mark"])[:, 0], [0.8, 1.0], atol=1e-5)  # symbols have no mark

@@ -132,8 +132,7 @@ class Decoder:
     def _mark_choices(self, scores: Scores) -> list[Choice]:
         chances = np.exp(scores.tasks["mark"])
         if self._options.scales:
-            chances = chances * [self._options.scales.get(mark, 1.0) for mark in self._marks]
-            chances /= chances.sum(axis=1, keepdims=True)
+            chances = scaled(chances, self._marks, self._options.scales)
         if not self._options.thresholds:
             # What was chosen together holds only as long as nobody asks for other odds.
             return _choices(chances, chances.argmax(axis=1) if self._options.scales else scores.chosen("mark"))
@@ -168,6 +167,13 @@ class Decoder:
             # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
             found = self._forms[key] = recased, case_of(recased)
         return found
+
+
+def scaled(chances: Array, marks: Sequence[str], scales: Mapping[str, float]) -> Array:
+    """Multiply marks' probabilities by factors; what comes out are probabilities again."""
+    weighed = chances * np.array([scales.get(mark, 1.0) for mark in marks], dtype=chances.dtype)
+    found: Array = weighed / weighed.sum(axis=1, keepdims=True)
+    return found
 
 
 def turn_ends(words: Sequence[Word]) -> bytearray:

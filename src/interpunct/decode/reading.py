@@ -47,8 +47,8 @@ class Reading:
         return self._spread(found, self._first[units] - begin, self._last[units] - begin, end - begin)
 
     def rest(self) -> Scores | None:
-        """Return the scores of a document in which the model has nothing to read."""
-        if self._tokens_done == self._tokens:
+        """Return the scores of tokens that are left, in a document of which the model has nothing to read."""
+        if self._tokens_done == self._tokens and self._tokens:
             return None
         nothing = {task: np.zeros((0, len(names)), np.float32) for task, names in self._model.labels.items()}
         nowhere = np.zeros(0, dtype=np.int64)

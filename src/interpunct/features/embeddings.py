@@ -8,7 +8,7 @@ are, then in lower case.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +50,9 @@ class Embeddings:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {word: row for row, word in reversed(list(enumerate(self.words)))}
+        index = {word.lower(): row for row, word in reversed(list(enumerate(self.words)))}
+        # A word as it is written comes before another that only looks like it in lower case.
+        return index | {word: row for row, word in reversed(list(enumerate(self.words)))}
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return each text's row of `table`.
@@ -69,7 +71,9 @@ class Embeddings:
     def reduced(self, dimension: int) -> Embeddings:
         """Return the first principal components: 50-d vectors from 100-d ones, where a paper used those."""
         if not 0 < dimension <= self.dimension:
-            raise InputError(f"{dimension} components of {self.dimension}-d vectors are not to be had")
+            raise InputError(
+                f"{self.dimension}-d vectors have no {dimension} components; ask for at most {self.dimension}"
+            )
         centred = self.vectors - self.vectors.mean(axis=0)
         _, _, axes = np.linalg.svd(centred.T @ centred)
         return Embeddings(self.words, np.ascontiguousarray(centred @ axes[:dimension].T, dtype=np.float32))
@@ -95,11 +99,6 @@ class Embeddings:
         mapped = _with_one(other.vectors[added]) @ change
         words = (*self.words, *(other.words[row] for row in added))
         return Embeddings(words, np.vstack([self.vectors, mapped]).astype(np.float32))
-
-    def only(self, words: Container[str]) -> Embeddings:
-        """Return the vectors of some words only."""
-        kept = [row for row, word in enumerate(self.words) if word in words]
-        return Embeddings(tuple(self.words[row] for row in kept), self.vectors[kept])
 
     def save(self, path: str | Path) -> None:
         """Write vectors in word2vec's text format, which is also Speech2Vec's; as .npz compactly, in half precision."""

@@ -5,8 +5,8 @@ In: a configuration. Out: a `Context`. Without torch, so that models that do not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from interpunct.models.model import Context
 
@@ -27,3 +27,23 @@ class ContextOptions:
         if self.context == "restart":
             return Context(self.window, restart=True)
         return Context(self.window, self.overlap)
+
+
+_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest"))
+_SHARES = frozenset(("noise", "smoothing", "distil"))
+
+
+def check_numbers(options: Any) -> None:
+    """Refuse options that no network can have: sizes below 1, shares and dropouts that are none.
+
+    Raises ValueError, which a configuration's reader turns into its own error.
+    """
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if isinstance(value, bool):
+            continue
+        sizes = value if isinstance(value, tuple) else (value,)
+        if any(isinstance(size, int) and size < (field.name not in _MAY_BE_NONE) for size in sizes):
+            raise ValueError(f"{field.name} {value} is too small; use 1 or more")
+        if (field.name in _SHARES or field.name.endswith("dropout")) and not 0 <= value <= 1:
+            raise ValueError(f"{field.name} {value} is no share; use 0 to 1")

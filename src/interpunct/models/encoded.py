@@ -87,6 +87,8 @@ def encode(
                     decides = number == (len(parts) - 1 if task == "mark" else 0)
                     if decides or task not in inside:
                         tag = known[task] if task in known else tagged.tag(task, place)
+                        if task == "case" and len(parts) > 1:
+                            tag = case_of_first(part, tag)
                         column.append(index[task].get(tag, IGNORED))
                     else:
                         column.append(IGNORED if tagged.tags else inside[task])
@@ -96,6 +98,15 @@ def encode(
 def parts_of(text: str, clitics: Clitics) -> list[str]:
     """Return what a model reads of a word: itself, or its parts where clitics are split."""
     return split_clitics(text) if clitics == "split" else [text]
+
+
+def case_of_first(part: str, case: str | None) -> str | None:
+    """Return the case of a split word's first part: the word's, but a capital letter alone is a single one.
+
+    >>> case_of_first("i", "sentence"), case_of_first("we", "sentence")
+    ('single', 'sentence')
+    """
+    return "single" if case == "sentence" and len(part) == 1 else case
 
 
 def taught_mark(word: Word, names: Container[str | None]) -> str | None:

@@ -21,7 +21,8 @@ class Context:
     """How much of a document a model sees at once.
 
     A window of `words` words that overlaps the next by `overlap`; or, with `restart`, one whose next begins after the
-    last sentence end found in it (papers 001-002's T-BRNN); or, without `words`, the whole document (paper 000).
+    last sentence end found in it (T-BRNN, a peer in papers 000 and 002); or, without `words`, the whole document
+    (paper 000).
     """
 
     words: int | None

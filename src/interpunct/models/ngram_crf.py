@@ -70,6 +70,7 @@ class NgramCRFOptions(ContextOptions):
     """L2 regularisation (lbfgs, l2sgd)."""
 
     def __post_init__(self) -> None:
+        self.as_context()
         if self.window_words < 1 or self.window_words % 2 == 0:
             raise ValueError(f"window_words {self.window_words} must be odd: a word and as many on either side")
         if not 1 <= self.order <= self.window_words:

@@ -22,7 +22,7 @@ from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
 from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch, window_scores
-from interpunct.models.context_options import ContextOptions
+from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Described, Description
@@ -58,6 +58,8 @@ class SequenceOptions(ContextOptions):
     batch: int = 128
 
     def __post_init__(self) -> None:
+        check_numbers(self)
+        self.as_context()
         if self.shortest > self.longest:
             raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
 

@@ -1,7 +1,7 @@
 """Words as a network reads them: learned vectors, vectors from files, or several summed.
 
 In: word ids. Out: a vector for each. Vectors from files come in a table each, in the order of the vocabulary: id 0
-pads, id 1 is the one vector of all unknown words. `Vectors` finds and reads the files.
+pads, id 1 is the one vector of all unknown words. `find_vectors` finds and reads the files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from interpunct.corpora import data_root
+from interpunct.errors import InputError
 from interpunct.features.embeddings import Embeddings, read_embeddings
 from interpunct.models.pieces import PAD, UNKNOWN
 from interpunct.models.word_vocabulary import WordVocabulary
@@ -56,7 +57,12 @@ def find_vectors(names: Sequence[str], dimension: int) -> list[Embeddings]:
     found = []
     for name in names:
         path = Path(name) if Path(name).exists() else data_root() / name
+        if not path.exists():
+            raise InputError(f"no such file, nor {path}; check options.vectors", path=name)
         embeddings = read_embeddings(path)
+        if dimension > embeddings.dimension:
+            what = f"vectors of {embeddings.dimension} numbers, fewer than options.embedding = {dimension}; lower it"
+            raise InputError(what, path=str(path))
         found.append(embeddings if embeddings.dimension == dimension else embeddings.reduced(dimension))
     return found
 

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,9 @@ def train(
 
     model.fit(
         _encoded(settings, model),
-        model.encode(chain(_read(settings, settings.data.dev), _read_tagged(settings.data.dev_tags))),
+        model.encode(
+            chain(_read(settings, settings.data.dev), _read_tagged(settings.data.dev_tags, settings.data.documents))
+        ),
         loop=settings.train,
         log=note,
     )
@@ -123,7 +125,8 @@ def _labels(settings: TrainConfig) -> dict[str, tuple[str, ...]]:
     """Return each task's labels: marks as configured, every case, and of another task those that its corpora hold."""
     labels = {"mark": settings.model.marks, "case": CASES}
     for task in settings.data.tags:
-        seen = {tag for tagged in _read_tagged({task: settings.data.tags[task]}) for tag in tagged.tags[task]}
+        read = _read_tagged({task: settings.data.tags[task]}, settings.data.documents)
+        seen = {tag for tagged in read for tag in tagged.tags[task]}
         labels[task] = tuple(sorted(tag for tag in seen if tag is not None))
     return {task: labels[task] for task in settings.model.tasks}
 
@@ -131,7 +134,9 @@ def _labels(settings: TrainConfig) -> dict[str, tuple[str, ...]]:
 def _encoded(settings: TrainConfig, model: Any) -> Any:
     """Return what the model learns from, with a teacher's probabilities where there is one."""
     if settings.data.teacher is None:
-        return model.encode(chain(_read(settings, settings.data.train), _read_tagged(settings.data.tags)))
+        return model.encode(
+            chain(_read(settings, settings.data.train), _read_tagged(settings.data.tags, settings.data.documents))
+        )
     from interpunct.train.distil import taught
 
     teacher: Any = load(settings.data.teacher)
@@ -142,16 +147,13 @@ def _encoded(settings: TrainConfig, model: Any) -> Any:
 
 def _check(settings: TrainConfig) -> None:
     """Refuse what cannot work before hours are spent on it."""
-    if not hasattr(type_named(settings.model.type), "fit"):
+    kind = type_named(settings.model.type)
+    if not hasattr(kind, "fit"):
         raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
+    _check_tasks(settings, config.build(kind.OPTIONS, settings.options))
     unknown = [mark for mark in settings.model.marks if mark not in MARKS]
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
-    untaught = [task for task in settings.model.tasks if task not in ("mark", "case", *settings.data.tags)]
-    if untaught:
-        raise ConfigError([f"nothing teaches the task {task!r}; name its corpora in data.tags" for task in untaught])
-    if settings.data.teacher is not None and settings.data.tags:
-        raise ConfigError(["a teacher teaches marks and cases; leave data.tags out"])
     tagged = [*settings.data.tags.values(), *settings.data.dev_tags.values()]
     for spec in (*settings.data.train, *settings.data.dev, *(spec for specs in tagged for spec in specs)):
         name, colon, split = spec.partition(":")
@@ -161,21 +163,47 @@ def _check(settings: TrainConfig) -> None:
         corpus.check(split, corpus.tracks[0])
 
 
+def _check_tasks(settings: TrainConfig, options: Any) -> None:
+    """Refuse tasks that nothing teaches, and teaching that no task or type takes."""
+    tasks, data = settings.model.tasks, settings.data
+    problems = [
+        f"nothing teaches the task {task!r}; name its corpora in data.tags"
+        for task in tasks
+        if task not in ("mark", "case", *data.tags)
+    ]
+    if not tasks:
+        problems.append("model.tasks is empty; name mark, case or both")
+    for task in data.tags:
+        if task in ("mark", "case") or task not in tasks:
+            problems.append(f"data.tags.{task} teaches no task; it must be one of model.tasks, and no mark or case")
+    problems += [f"data.dev_tags.{task} has no data.tags.{task}" for task in data.dev_tags if task not in data.tags]
+    problems += [
+        f"options.weights.{task} weighs no task; model.tasks are {', '.join(tasks)}"
+        for task in settings.options.get("weights", {})
+        if task not in tasks
+    ]
+    if data.tags and settings.model.type == "self_attention":
+        problems.append("self_attention writes all tasks' labels as one, and text tagged for one task has no others")
+    if data.teacher is not None and data.tags:
+        problems.append("a teacher teaches marks and cases; leave data.tags out")
+    if data.teacher is not None and not hasattr(options, "distil"):
+        problems.append(f"models of type {settings.model.type!r} cannot learn from a teacher")
+    if problems:
+        raise ConfigError(problems)
+
+
 def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
     for spec in specs:
         name, _, split = spec.partition(":")
-        for index, transcript in enumerate(corpora.read(name, split)):
-            if settings.data.documents is not None and index >= settings.data.documents:
-                break
-            yield transcript
+        yield from islice(corpora.read(name, split), settings.data.documents)
 
 
-def _read_tagged(tags: Mapping[str, Sequence[str]]) -> Iterator[Tagged]:
+def _read_tagged(tags: Mapping[str, Sequence[str]], documents: int | None) -> Iterator[Tagged]:
     """Read corpora that teach other tasks; parts of speech are the only ones there are."""
     for task, specs in tags.items():
         for spec in specs:
             name, _, split = spec.partition(":")
-            for transcript, pos in tagged_transcripts(corpora.data_root(), name, split):
+            for transcript, pos in islice(tagged_transcripts(corpora.data_root(), name, split), documents):
                 yield Tagged(transcript, {task: pos})
 
 

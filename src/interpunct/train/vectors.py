@@ -258,13 +258,10 @@ def _is_made(target: Path, settings: VectorsConfig) -> bool:
 
 def _save(embeddings: Embeddings, made: dict[str, Any], target: Path, folder: Path) -> None:
     """Write vectors and how they were made inside a folder, then move both to their places."""
-    if target.suffix == ".npz":
-        with (folder / "vectors").open("wb") as file:
-            np.savez_compressed(file, words=np.array(embeddings.words), vectors=embeddings.vectors.astype(np.float16))
-    else:
-        embeddings.save(folder / "vectors")
+    made_file = folder / f"vectors{target.suffix}"
+    embeddings.save(made_file)
     (folder / "made").write_text(json.dumps(made, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     # In this order new vectors never stand beside a file that speaks of old ones.
     _sidecar(target).unlink(missing_ok=True)
-    (folder / "vectors").replace(target)
+    made_file.replace(target)
     (folder / "made").replace(_sidecar(target))
