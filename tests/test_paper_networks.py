@@ -129,7 +129,7 @@ def _maxima(matrix: npt.NDArray[Any], weights: dict[str, npt.NDArray[Any]]) -> n
 
 def test_cnn2_reads_an_image_that_is_pooled_once() -> None:
     """The paper's filters: 5 × 50 pixels, halved and rounded up behind the first convolution."""
-    filters = type_named("cnn2").OPTIONS().filters
+    filters = type_named("cnn2").OPTIONS(static=False).filters
     network = untrained("cnn2", embedding=50, filters=filters, layers=(3,)).network
     assert network.reader[:-1](torch.zeros(7, 5, 50)).shape == (7, 128, 3, 25)
     assert network.hidden[0].weight.shape == (3, 128 * 3 * 25)
