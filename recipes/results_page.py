@@ -28,7 +28,7 @@ period and question mark; *restricted* is paper 000's protocol on the recognised
 were recognised, case on words that were); *dev* is `dev2012` (dev talks for models that write label after label, and
 for case). Ours is the mean over the seeds; the interval (95 %, bootstrap over blocks of sentences) is the first seed's.
 *Reached*: our mean and half the width of that interval come up to the paper's figure (for SER: down to it). Models
-were chosen on dev; the test files were read once, by the models of this table.
+were chosen on dev; `NOTES.md` says of which models that are not in these tables test figures were seen.
 """
 
 

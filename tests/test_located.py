@@ -288,7 +288,8 @@ def test_sniffers_know_a_head_cut_off_anywhere_late(sample: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(value=json_values)
 def test_readers_refuse_arbitrary_json_with_a_line(name: str, value: Any) -> None:
-    read_or_refuse(name, json.dumps(value, indent=1))
+    found = read_or_refuse(name, json.dumps(value, indent=1))
+    assert found is None or all(isinstance(transcript, Transcript) for transcript in found)
 
 
 @pytest.mark.parametrize("sample", FORMAT_OF_SAMPLE)
@@ -299,7 +300,8 @@ def test_readers_survive_any_one_wrong_value(sample: str, new: Any, chooser: ran
     at = chooser.randrange(len(changed))
     changed[at] = replaced(changed[at], chooser.choice(paths(changed[at])), new)
     indent = None if sample == "jsonl.jsonl" else 1
-    read_or_refuse(FORMAT_OF_SAMPLE[sample], "\n".join(json.dumps(value, indent=indent) for value in changed))
+    found = read_or_refuse(FORMAT_OF_SAMPLE[sample], "\n".join(json.dumps(value, indent=indent) for value in changed))
+    assert found is None or all(isinstance(transcript, Transcript) for transcript in found)
 
 
 @pytest.mark.parametrize("sample", FORMAT_OF_SAMPLE)

@@ -11,13 +11,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interpunct import config, corpora
 from interpunct.cases import CASES, recase, trim
-from interpunct.corpora.syntax import tagged_transcripts
 from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
@@ -26,6 +25,7 @@ from interpunct.models.encoded import Tagged, parts_of
 from interpunct.models.folder import Description, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
+from interpunct.train import specs
 from interpunct.transcript import Transcript
 
 Log = Callable[[dict[str, Any]], None]
@@ -91,8 +91,8 @@ def train(
         labels=_labels(settings),
         options=settings.options,
         words=words,
-        trained_on=(*settings.data.train, *(spec for specs in settings.data.tags.values() for spec in specs)),
-        licence="; ".join(sorted({corpora.named(s.split(":")[0]).licence for s in settings.data.train})),
+        trained_on=(*settings.data.train, *chain.from_iterable(settings.data.tags.values())),
+        licence=specs.licences(settings.data.train),
         seed=settings.train.seed,
     )
     for _ in words:  # a model that brings its own words has not read on: the lexicon counts them all
@@ -155,12 +155,7 @@ def _check(settings: TrainConfig) -> None:
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
     tagged = [*settings.data.tags.values(), *settings.data.dev_tags.values()]
-    for spec in (*settings.data.train, *settings.data.dev, *(spec for specs in tagged for spec in specs)):
-        name, colon, split = spec.partition(":")
-        if not colon:
-            raise ConfigError([f"{spec!r} is not CORPUS:SPLIT, e.g. iwslt:train"])
-        corpus = corpora.named(name)
-        corpus.check(split, corpus.tracks[0])
+    specs.check((*settings.data.train, *settings.data.dev, *chain.from_iterable(tagged)))
 
 
 def _check_tasks(settings: TrainConfig, options: Any) -> None:
@@ -192,18 +187,15 @@ def _check_tasks(settings: TrainConfig, options: Any) -> None:
         raise ConfigError(problems)
 
 
-def _read(settings: TrainConfig, specs: Iterable[str]) -> Iterator[Transcript]:
-    for spec in specs:
-        name, _, split = spec.partition(":")
-        yield from islice(corpora.read(name, split), settings.data.documents)
+def _read(settings: TrainConfig, names: Iterable[str]) -> Iterator[Transcript]:
+    return chain.from_iterable(specs.read(name, settings.data.documents) for name in names)
 
 
 def _read_tagged(tags: Mapping[str, Sequence[str]], documents: int | None) -> Iterator[Tagged]:
     """Read corpora that teach other tasks; parts of speech are the only ones there are."""
-    for task, specs in tags.items():
-        for spec in specs:
-            name, _, split = spec.partition(":")
-            for transcript, pos in islice(tagged_transcripts(corpora.data_root(), name, split), documents):
+    for task, names in tags.items():
+        for name in names:
+            for transcript, pos in specs.read_tagged(name, documents):
                 yield Tagged(transcript, {task: pos})
 
 

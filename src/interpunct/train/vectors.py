@@ -16,18 +16,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from interpunct import config, corpora
+from interpunct import config
 from interpunct.clitics import join_clitics, split_clitics
-from interpunct.errors import ConfigError, InputError, MissingExtraError
+from interpunct.errors import InputError, MissingExtraError
 from interpunct.features import normalise
 from interpunct.features.embeddings import Embeddings, read_embeddings
 from interpunct.models.model import Clitics
+from interpunct.train import specs
 
 Log = Callable[[dict[str, Any]], None]
 
@@ -101,7 +102,7 @@ def train_vectors(
     is always what the file holds. A change of the texts themselves goes unseen: delete the file to train it again.
     """
     settings = config.load(VectorsConfig, path, overrides)
-    _check(settings)
+    specs.check(settings.corpora)
     target = Path(target)
     note = log or (lambda _: None)
     if _is_made(target, settings):
@@ -119,7 +120,7 @@ def train_vectors(
         made = {
             "config": config.dump(settings),
             "corpora": dict(text.by_corpus),
-            "licence": "; ".join(sorted({corpora.named(s.partition(":")[0]).licence for s in settings.corpora})),
+            "licence": specs.licences(settings.corpora),
             "words": text.counts.total(),
             "vocabulary": len(text.counts),
             "saved": len(embeddings.words),
@@ -128,15 +129,6 @@ def train_vectors(
         }
         _save(embeddings, made, target, Path(folder))
     return read_embeddings(target)
-
-
-def _check(settings: VectorsConfig) -> None:
-    for spec in settings.corpora:
-        name, colon, split = spec.partition(":")
-        if not colon:
-            raise ConfigError([f"{spec!r} is not CORPUS:SPLIT, e.g. iwslt:train"])
-        corpus = corpora.named(name)
-        corpus.check(split, corpus.tracks[0])
 
 
 def _gensim() -> tuple[Any, str]:
@@ -176,8 +168,7 @@ def _write_text(settings: VectorsConfig, folder: Path, log: Log) -> _Text:
 
 
 def _lines(settings: VectorsConfig, spec: str) -> Iterator[list[str]]:
-    name, _, split = spec.partition(":")
-    for transcript in islice(corpora.read(name, split), settings.documents):
+    for transcript in specs.read(spec, settings.documents):
         words = _read_as([word.text for word in transcript.words], settings.clitics)
         for begin in range(0, len(words), _LINE_WORDS):
             yield words[begin : begin + _LINE_WORDS]
