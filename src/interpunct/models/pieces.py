@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from tokenizers import Tokenizer, models, trainers
+from tokenizers import Tokenizer, models, normalizers, trainers
 
 from interpunct.errors import ModelError
 
@@ -32,7 +32,7 @@ class Vocabulary(Protocol):
 
 
 class Pieces:
-    """Words to piece ids, by byte-pair encoding."""
+    """Words to piece ids, by a tokenizer that reads one word at a time."""
 
     def __init__(self, tokenizer: Tokenizer, *, longest: int) -> None:
         self._tokenizer = tokenizer
@@ -43,15 +43,16 @@ class Pieces:
     def learn(cls, words: Iterable[str], *, size: int, longest: int = 8) -> Pieces:
         """Learn a vocabulary of at most `size` pieces from words, each as often as it occurs."""
         tokenizer = Tokenizer(models.BPE(unk_token="<unknown>"))
+        # The library's own marks for a word's begin or end get their numbers in the order of a hash table, which
+        # differs from run to run; a character of the word itself does not.
+        tokenizer.normalizer = normalizers.Prepend(_BEGIN)
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=["<pad>", "<unknown>"],
             limit_alphabet=100,
             show_progress=False,
         )
-        # The library's own marks for a word's begin or end get their numbers in the order of a hash table, which
-        # differs from run to run; a character of the word itself does not.
-        tokenizer.train_from_iterator((_BEGIN + word for word in words), trainer)
+        tokenizer.train_from_iterator(words, trainer)
         return cls(tokenizer, longest=longest)
 
     @classmethod
@@ -73,7 +74,7 @@ class Pieces:
         """Return the ids of a word's pieces: at least one, at most `longest`."""
         found = self._ids.get(word)
         if found is None:
-            found = tuple(self._tokenizer.encode(_BEGIN + word).ids[: self.longest]) if word else ()
+            found = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids[: self.longest])
             found = found or (UNKNOWN,)
             if len(self._ids) >= _REMEMBERED:
                 self._ids.clear()
