@@ -409,8 +409,8 @@ def test_recipe_is_a_search_over_what_the_paper_tunes(tmp_path: Path, imitate: C
     stand_in = imitate(lambda _settings, epoch: 1 / epoch)
     tuned: Tuned = tune(RECIPE, tmp_path / "out", overrides=["tune.trials=12"])
     assert tuned.trials == len(stand_in.settings) == 12
-    assert {settings.train.epochs for settings in stand_in.settings} == {6}
-    assert config.load(TrainConfig, tuned.config).train.epochs == 15
+    assert {trial.train.epochs for trial in stand_in.settings} == {settings.tune.epochs} == {4}
+    assert config.load(TrainConfig, tuned.config).train.epochs == settings.train.epochs == 8
 
 
 @pytest.mark.usefixtures("small_corpora")

@@ -30,7 +30,7 @@ class ContextOptions:
 
 
 _MAY_BE_NONE = frozenset(("overlap", "shortest", "longest"))
-_SHARES = frozenset(("noise", "smoothing", "distil"))
+_SHARES = frozenset(("noise", "dropped", "doubled", "smoothing", "distil"))
 
 
 def check_numbers(options: Any) -> None:

@@ -18,7 +18,7 @@ from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis, to_three
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
-from interpunct.models.scores import Array, Ints
+from interpunct.models.scores import Chances, Ints
 from interpunct.transcript import Transcript, Word
 
 IGNORED = -100
@@ -48,11 +48,27 @@ class Encoded:
     starts: Ints
     """The words that begin a sentence or a document."""
     labels: Mapping[str, Ints]
-    targets: Mapping[str, Array] = field(default_factory=dict)
+    targets: Mapping[str, Chances] = field(default_factory=dict)
     """A teacher's probabilities, words × labels per task; empty where there is no teacher."""
 
     def __len__(self) -> int:
         return len(self.ends) - 1
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Put corpora of the same tasks behind one another."""
+    if len(parts) == 1:
+        return parts[0]
+    words = np.cumsum([0, *(len(part) for part in parts)])
+    pieces = np.cumsum([0, *(len(part.pieces) for part in parts)])
+    ends = [part.ends[1:] + first for part, first in zip(parts, pieces, strict=False)]
+    return Encoded(
+        np.concatenate([part.pieces for part in parts]),
+        np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
+        np.concatenate([part.starts + first for part, first in zip(parts, words, strict=False)]),
+        {task: np.concatenate([part.labels[task] for part in parts]) for task in parts[0].labels},
+        {task: np.concatenate([part.targets[task] for part in parts]) for task in parts[0].targets},
+    )
 
 
 def encode(
@@ -115,7 +131,9 @@ def taught_mark(word: Word, names: Container[str | None]) -> str | None:
     A pause written as "..." teaches neither that there is a mark nor that there is none.
     """
     mark = mark_with_ellipsis(word)
-    return mark if mark is None or mark in names else to_three(mark)
+    if mark is None or mark == "…" or mark in names:
+        return mark  # nobody knows "…" as a label
+    return to_three(mark)
 
 
 def _ints(column: array[int]) -> Ints:

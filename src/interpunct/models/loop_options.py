@@ -22,6 +22,8 @@ class LoopOptions:
     device: str = "auto"
     mixed: bool = True
     """Whether to compute in bfloat16 where it matters, on CUDA."""
+    compile: bool = False
+    """Whether torch compiles the network first: a minute at the start, then fewer and larger steps of the device."""
     average: float = 0.0
     """Decay of a moving average of the weights, which is then what is scored and kept; 0 is none."""
 

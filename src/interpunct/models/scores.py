@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float32]
+Chances = npt.NDArray[np.float16] | npt.NDArray[np.float32]
+"""Probabilities, words × labels; those of millions of words in half precision."""
 Ints = npt.NDArray[np.int64]
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -29,7 +30,7 @@ from interpunct.models.folder import PIECES, Described, Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Pieces, Vocabulary
-from interpunct.models.scores import Scores
+from interpunct.models.scores import Chances, Scores
 from interpunct.models.shown import Batch, Shown
 from interpunct.transcript import Transcript
 
@@ -46,6 +47,10 @@ class SequenceOptions(ContextOptions):
     clitics: Clitics = "joined"
     noise: float = 0.05
     """The share of pieces replaced by another at random: recognisers make mistakes."""
+    dropped: float = 0.0
+    """The share of words without a mark that are left out in training, as a recogniser may miss them."""
+    doubled: float = 0.0
+    """The share of words that are said twice in training."""
     weights: dict[str, float] = field(default_factory=lambda: {"case": 0.5})
     """How much each task's loss counts (q_k of paper 000's eq. 4); 1 where nothing is said."""
     smoothing: float = 0.0
@@ -145,6 +150,39 @@ class SequenceModel(Described, ABC, Generic[Options]):
         model.prepare()
         return model
 
+    @classmethod
+    def go_on(
+        cls,
+        folder: Path,
+        *,
+        name: str,
+        version: str,
+        options: Mapping[str, Any],
+        trained_on: Sequence[str] = (),
+        licence: str = "",
+    ) -> Self:
+        """Make a model that goes on from a trained one, with other options where they are given."""
+        before = cls.load(folder)
+        merged = config.build(cls.OPTIONS, {**before.description.options, **options})
+        description = replace(
+            before.description,
+            name=name,
+            version=version,
+            context=merged.as_context(),
+            licence="; ".join(dict.fromkeys(part for part in (before.description.licence, licence) if part)),
+            trained_on=tuple(dict.fromkeys((*before.description.trained_on, *trained_on))),
+            options=asdict(merged),
+        )
+        model = cls(description, before.vocabulary)
+        try:
+            model.network.load_state_dict(before.network.state_dict())
+        except RuntimeError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise ModelError(
+                f"{folder}: its network has another shape: {reason}; leave its sizes as they are"
+            ) from None
+        return model
+
     def prepare(self) -> None:
         """Do what a new network needs before it learns, and a loaded one does not: nothing, unless a type says so."""
 
@@ -173,6 +211,34 @@ class SequenceModel(Described, ABC, Generic[Options]):
         found: dict[str, Tensor] = self.network(*(torch.from_numpy(a).to(self.device) for a in arrays))
         return found
 
+    @torch.no_grad()
+    def chances(self, encoded: Encoded, *, batch: int = 128) -> dict[str, Chances]:
+        """Return every word's probabilities per task (words × labels, half precision), in windows that overlap.
+
+        Documents are read as one running text, on the network's device: the quick way through millions of words.
+        """
+        context = self.context
+        words = min(context.words or self.options.window, len(encoded))
+        overlap = min(context.overlap, words - 1) if not context.restart else words // 4
+        shown = Shown(encoded, self.options, self.device)
+        found: dict[str, Chances] = {
+            task: np.empty((len(encoded), len(names)), np.float16) for task, names in self.labels.items()
+        }
+        last = len(encoded) - words
+        starts = np.array([*range(0, last, words - overlap), last])
+        for first in range(0, len(starts), batch):
+            chosen = starts[first : first + batch]
+            shape = shown.windows(chosen, words)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+                logits = self.network(shape.pieces, shape.lengths, shape.words)
+            for task, values in logits.items():
+                rows = torch.softmax(values.float(), dim=-1).half().cpu().numpy()
+                for start, row in zip(chosen.tolist(), rows, strict=True):
+                    # Of two windows the later one decides from the middle of what they share.
+                    skipped = overlap // 2 if start else 0
+                    found[task][start + skipped : start + words] = row[skipped:]
+        return found
+
     def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:
         """Encode documents with the model's own vocabulary and labels."""
         return encode(documents, self.vocabulary, self.labels, clitics=self.clitics)
@@ -190,7 +256,8 @@ class SequenceModel(Described, ABC, Generic[Options]):
             if not len(corpus):
                 raise InputError(f"no words in the {name} corpora; give others")
         device = torch_loop.choose_device(loop.device)
-        shown = Shown(train, self.options, device)
+        names = self.labels.get("mark", ())
+        shown = Shown(train, self.options, device, unmarked=names.index("") if "" in names else None)
         held_out = Shown(dev, self.options, device)
         with torch.random.fork_rng():
             torch.manual_seed(loop.seed)

@@ -45,8 +45,12 @@ class ShowOptions(Protocol):
         """The share of pieces replaced by another at random."""
 
     @property
-    def longest_word(self) -> int:
-        """Pieces of a word at most."""
+    def dropped(self) -> float:
+        """The share of words without a mark that are left out."""
+
+    @property
+    def doubled(self) -> float:
+        """The share of words that are said twice."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,16 @@ class Batch:
 class Shown:
     """An encoded corpus on a device, cut into sequences anew each epoch."""
 
-    def __init__(self, encoded: Encoded, options: ShowOptions, device: torch.device) -> None:
+    def __init__(
+        self, encoded: Encoded, options: ShowOptions, device: torch.device, *, unmarked: int | None = None
+    ) -> None:
+        """Take a corpus; `unmarked` is the label of a word without a mark, where marks are a task."""
         self.options = options
         self.device = device
+        self.unmarked = unmarked
         self.count = len(encoded)
         self.starts = encoded.starts
-        # One sequence's worth of padding behind the end, so that any sequence can be gathered whole.
-        spare = max(options.window, options.longest) * options.longest_word
-        self.pieces = torch.from_numpy(np.concatenate([encoded.pieces, np.full(spare, PAD)])).to(device)
+        self.pieces = torch.from_numpy(encoded.pieces).to(device)
         self.ends = torch.from_numpy(encoded.ends).to(device)
         self.labels = {task: torch.from_numpy(column).to(device) for task, column in encoded.labels.items()}
         self.targets = {task: torch.from_numpy(rows).to(device) for task, rows in encoded.targets.items()}
@@ -91,7 +97,7 @@ class Shown:
             )
             for chosen in shuffled(len(begin), self.options.batch, seed=seed):
                 rows = chosen.numpy()
-                yield self._gather(begin[rows], stop[rows], noise=self.options.noise)
+                yield self._gather(begin[rows], stop[rows], noise=True)
             return
         generator = torch.Generator().manual_seed(seed)
         window = min(self.options.window, self.count)
@@ -102,7 +108,7 @@ class Shown:
             short = int(torch.randint(4, window + 1, (), generator=generator)) if window > 4 else window
             size = short if torch.rand((), generator=generator) < 0.1 else window
             rows = starts[chosen.numpy()]
-            yield self._gather(rows, rows + size, noise=self.options.noise)
+            yield self._gather(rows, rows + size, noise=True)
 
     def plain_batches(self) -> Iterator[Batch]:
         """Yield every word once, in order and without noise; all windows of a batch have the same length."""
@@ -110,31 +116,58 @@ class Shown:
         starts = np.arange(0, self.count - window + 1, window)
         for first in range(0, len(starts), self.options.batch):
             rows = starts[first : first + self.options.batch]
-            yield self._gather(rows, rows + window, noise=0.0)
+            yield self._gather(rows, rows + window, noise=False)
         rest = self.count % window
         if rest:
-            yield self._gather(np.array([self.count - rest]), np.array([self.count]), noise=0.0)
+            yield self._gather(np.array([self.count - rest]), np.array([self.count]), noise=False)
 
-    def _gather(self, begin: Ints, stop: Ints, *, noise: float) -> Batch:
+    def windows(self, starts: Ints, words: int) -> Batch:
+        """Return the windows of so many words that begin at these words, without noise."""
+        return self._gather(starts, starts + words, noise=False)
+
+    def _gather(self, begin: Ints, stop: Ints, *, noise: bool) -> Batch:
         size = int((stop - begin).max())
         starts, stops = torch.from_numpy(begin).to(self.device), torch.from_numpy(stop).to(self.device)
-        first = self.ends[starts]  # (sequences,)
-        lengths = self.ends[stops] - first
-        places = torch.arange(int(lengths.max()), device=self.device)
-        pieces = self.pieces[first[:, None] + places]  # (sequences, pieces)
-        if noise:
-            others = self.pieces[torch.randint(int(self.ends[-1]), pieces.shape, device=self.device)]
-            pieces = torch.where(torch.rand(pieces.shape, device=self.device) < noise, others, pieces)
-        pieces = pieces.masked_fill(places >= lengths[:, None], PAD)
-        rows = starts[:, None] + torch.arange(size, device=self.device)
-        beyond = rows >= stops[:, None]
+        rows = starts[:, None] + torch.arange(size, device=self.device)  # (sequences, words)
+        inside = rows < stops[:, None]
         rows = rows.clamp(max=self.count - 1)
-        words = (self.ends[rows + 1] - first[:, None] - 1).masked_fill(beyond, 0)
-        return Batch(
-            pieces, lengths, words,
-            {task: column[rows].masked_fill(beyond, IGNORED) for task, column in self.labels.items()},
-            {task: table[rows] for task, table in self.targets.items()},
-        )  # fmt: skip
+        again = torch.zeros_like(inside)
+        if noise and (self.options.dropped or self.options.doubled):
+            rows, inside, again = self._misheard(rows, inside)
+        labels = {task: column[rows].masked_fill(~inside, IGNORED) for task, column in self.labels.items()}
+        if self.unmarked is not None:
+            labels["mark"] = labels["mark"].masked_fill(again & inside, self.unmarked)
+        first = self.ends[rows]  # each word's first piece
+        sizes = (self.ends[rows + 1] - first) * inside
+        behind = sizes.cumsum(1)
+        lengths = behind[:, -1].contiguous()
+        # A multiple of eight is what fast kernels want; what pads must not matter to a network.
+        places = torch.arange(-(-int(lengths.max()) // 8) * 8, device=self.device).expand(len(rows), -1).contiguous()
+        word = torch.searchsorted(behind, places, right=True).clamp(max=size - 1)  # whose piece stands there
+        pieces = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]
+        if noise and self.options.noise:
+            others = self.pieces[torch.randint(len(self.pieces), pieces.shape, device=self.device)]
+            pieces = torch.where(torch.rand(pieces.shape, device=self.device) < self.options.noise, others, pieces)
+        pieces = pieces.masked_fill(places >= lengths[:, None], PAD)
+        words = (behind - 1).masked_fill(~inside, 0)
+        return Batch(pieces, lengths, words, labels, {task: table[rows] for task, table in self.targets.items()})
+
+    def _misheard(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Leave out words and say words twice; return rows, which of them are words, and which are said again.
+
+        A word with a mark is not left out: where its mark would go, nobody knows. Sequences keep their width; what
+        runs over it is cut off.
+        """
+        chance = torch.rand(rows.shape, device=self.device)
+        times = inside.long() + (inside & (chance > 1 - self.options.doubled))
+        if self.unmarked is not None:
+            times = times.masked_fill((chance < self.options.dropped) & (self.labels["mark"][rows] == self.unmarked), 0)
+        times[:, 0] = times[:, 0].clamp(min=1)  # a sequence has at least one word
+        behind = times.cumsum(1)
+        places = torch.arange(rows.shape[1], device=self.device).expand(len(rows), -1).contiguous()
+        source = torch.searchsorted(behind, places, right=True).clamp(max=rows.shape[1] - 1)
+        following = behind.gather(1, source) > places + 1  # the word comes once more
+        return rows.gather(1, source), places < behind[:, -1:], following
 
 
 def sentence_sequences(starts: Ints, count: int, *, shortest: int, longest: int, seed: int) -> tuple[Ints, Ints]:

@@ -48,6 +48,7 @@ def fit(
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
     averaged = copy.deepcopy(module) if options.average else module
+    measure = torch.compile(loss) if options.compile else loss
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
     started = time.monotonic()
     for epoch in range(options.epochs):
@@ -56,7 +57,7 @@ def fit(
         count = 0
         for batch in batches(epoch):
             with torch.autocast(device.type, torch.bfloat16, enabled=options.mixed and device.type == "cuda"):
-                value = loss(module, batch)
+                value = measure(module, batch)
             optimizer.zero_grad(set_to_none=True)
             value.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)

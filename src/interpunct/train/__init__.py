@@ -11,21 +11,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interpunct import config, corpora
-from interpunct.cases import CASES, recase, trim
+from interpunct.cases import CASES
 from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
 from interpunct.models import load, type_named
-from interpunct.models.encoded import Tagged, parts_of
+from interpunct.models.encoded import Encoded, Tagged, joined, parts_of
 from interpunct.models.folder import Description, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.train import specs
+from interpunct.train.pack import Pack, surface_forms
 from interpunct.transcript import Transcript
 
 Log = Callable[[dict[str, Any]], None]
@@ -41,11 +43,16 @@ class ModelConfig:
     tasks: tuple[str, ...] = ("mark", "case")
     """Marks and cases, and any other task that `data.tags` teaches."""
     marks: tuple[str, ...] = MARKS
+    start: str | None = None
+    """The folder of a trained model of the same type to go on from: its words, its labels and what it has learned."""
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """What to learn from: "corpus:split", e.g. "iwslt:train"; `documents` takes only the first so many of each."""
+    """What to learn from: "corpus:split", e.g. "iwslt:train"; `documents` takes only the first so many of each.
+
+    To train also on a file of packed corpora (see `pack`), name it: "runs/packs/spoken.pack".
+    """
 
     train: tuple[str, ...]
     dev: tuple[str, ...]
@@ -83,20 +90,29 @@ def train(
     folder = Path(folder)
     kind = type_named(settings.model.type)
     clitics = config.build(kind.OPTIONS, settings.options).clitics
+    packs = specs.packs(settings.data.train)
+    sources = [*specs.unpacked(settings.data.train), *chain.from_iterable(pack.sources for pack in packs)]
     lexicon: Counter[str] = Counter()
-    words = _words(_read(settings, settings.data.train), lexicon, clitics)
-    model = kind.create(
-        name=settings.model.name,
-        version=settings.model.version,
-        labels=_labels(settings),
-        options=settings.options,
-        words=words,
-        trained_on=(*settings.data.train, *chain.from_iterable(settings.data.tags.values())),
-        licence=specs.licences(settings.data.train),
-        seed=settings.train.seed,
+    for pack in packs:
+        lexicon.update(pack.forms)
+    words = chain(
+        _words(_read(settings, specs.unpacked(settings.data.train)), lexicon, clitics),
+        chain.from_iterable(pack.texts() for pack in packs),
     )
-    for _ in words:  # a model that brings its own words has not read on: the lexicon counts them all
-        pass
+    about = {
+        "name": settings.model.name,
+        "version": settings.model.version,
+        "options": settings.options,
+        "trained_on": (*sources, *chain.from_iterable(settings.data.tags.values())),
+        "licence": specs.licences(sources),
+    }
+    if settings.model.start is None:
+        model = kind.create(labels=_labels(settings), words=words, seed=settings.train.seed, **about)
+    else:
+        model = kind.go_on(Path(settings.model.start), **about)
+    if specs.unpacked(settings.data.train):
+        for _ in words:  # a model that brings its own words has not read on: the lexicon counts them all
+            pass
     rows: list[dict[str, Any]] = []
 
     def note(row: dict[str, Any]) -> None:
@@ -105,7 +121,7 @@ def train(
             log(row)
 
     model.fit(
-        _encoded(settings, model),
+        _encoded(settings, model, packs),
         model.encode(
             chain(_read(settings, settings.data.dev), _read_tagged(settings.data.dev_tags, settings.data.documents))
         ),
@@ -131,18 +147,20 @@ def _labels(settings: TrainConfig) -> dict[str, tuple[str, ...]]:
     return {task: labels[task] for task in settings.model.tasks}
 
 
-def _encoded(settings: TrainConfig, model: Any) -> Any:
+def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encoded:
     """Return what the model learns from, with a teacher's probabilities where there is one."""
+    corpora_read = partial(_read, settings, specs.unpacked(settings.data.train))
+    tagged = partial(_read_tagged, settings.data.tags, settings.data.documents)
     if settings.data.teacher is None:
-        return model.encode(
-            chain(_read(settings, settings.data.train), _read_tagged(settings.data.tags, settings.data.documents))
-        )
-    from interpunct.train.distil import taught
+        texts = chain(corpora_read(), tagged())
+        return joined([model.encode(texts), *(pack.encoded(model.vocabulary, model.labels) for pack in packs)])
+    from interpunct.train.distil import taught, taught_pack
 
     teacher: Any = load(settings.data.teacher)
     if hasattr(teacher, "to"):
         teacher.to(settings.train.device)
-    return taught(model, teacher, lambda: _read(settings, settings.data.train))
+    parts = [taught(model, teacher, corpora_read)] if specs.unpacked(settings.data.train) else []
+    return joined([*parts, *(taught_pack(model, teacher, pack) for pack in packs)])
 
 
 def _check(settings: TrainConfig) -> None:
@@ -156,6 +174,23 @@ def _check(settings: TrainConfig) -> None:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
     tagged = [*settings.data.tags.values(), *settings.data.dev_tags.values()]
     specs.check((*settings.data.train, *settings.data.dev, *chain.from_iterable(tagged)))
+    _check_packs(settings, kind)
+
+
+def _check_packs(settings: TrainConfig, kind: Any) -> None:
+    """Refuse packs where they cannot be read, and a start that this type cannot go on from."""
+    problems = []
+    if any(map(specs.is_pack, settings.data.train)):
+        if config.build(kind.OPTIONS, settings.options).clitics == "split":
+            problems.append("data.train: packs hold whole words; models that split clitics cannot read them")
+        if settings.data.documents is not None:
+            problems.append("data.documents: packs are read whole; leave it out or name corpora")
+    if any(map(specs.is_pack, settings.data.dev)):
+        problems.append("data.dev: packs are for training; name corpora")
+    if settings.model.start is not None and not hasattr(kind, "go_on"):
+        problems.append(f"model.start: models of type {settings.model.type!r} cannot go on from another")
+    if problems:
+        raise ConfigError(problems)
 
 
 def _check_tasks(settings: TrainConfig, options: Any) -> None:
@@ -202,11 +237,8 @@ def _read_tagged(tags: Mapping[str, Sequence[str]], documents: int | None) -> It
 def _words(transcripts: Iterable[Transcript], lexicon: Counter[str], clitics: Clitics) -> Iterator[str]:
     """Yield normalised words, and count on the way the surface forms that no rule gives back."""
     for transcript in transcripts:
+        lexicon.update(surface_forms(transcript))
         for word in transcript.words:
-            if word.case in ("mixed", "upper"):
-                core = trim(word.text)[1]
-                if word.case == "mixed" or recase(core, "upper") != core:
-                    lexicon[core] += 1
             yield from filter(None, map(normalise, parts_of(word.text, clitics)))
 
 
@@ -223,7 +255,7 @@ def _card(settings: TrainConfig, description: Description, rows: list[dict[str, 
     best = max(rows, key=lambda row: float(row["dev"])) if rows else {}
     data = "\n".join(
         f"| {spec} | {corpora.named(spec.split(':')[0]).summary} | {corpora.named(spec.split(':')[0]).licence} |"
-        for spec in settings.data.train
+        for spec in description.trained_on
     )
     dev = ", ".join(f"{name} {value}" for name, value in best.items() if name.endswith("_f1"))
     restores = " and ".join({"mark": "punctuation", "case": "capitals"}.get(task, task) for task in description.labels)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from interpunct.errors import InputError
 from interpunct.features import Features, normalise
 from interpunct.models.encoded import Encoded, Tagged, parts_of
 from interpunct.models.model import Clitics, Model
-from interpunct.models.scores import Array, Ints
+from interpunct.models.scores import Array, Chances, Ints
+from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript
 
 Documents = Callable[[], Iterable[Transcript | Tagged]]
@@ -70,6 +71,25 @@ def taught(
             f"the student {model.name} read {len(encoded)}; give documents that are the same at every reading"
         )
     return replace(encoded, targets=targets)
+
+
+def taught_pack(model: Any, teacher: Any, pack: Pack) -> Encoded:
+    """Encode a pack for a student and put the teacher's probabilities beside its labels, the quick way.
+
+    The teacher is a network or an ensemble of them, which read the pack with vocabularies of their own.
+    """
+    columns = _columns(model, teacher)
+    members = getattr(teacher, "members", (teacher,))
+    for member in members:
+        if not hasattr(member, "chances"):
+            raise InputError(f"the teacher {member.name} cannot read packs; name corpora in data.train")
+    targets: dict[str, Chances] = {}
+    for member in members:
+        said = member.chances(pack.encoded(member.vocabulary, member.labels))
+        for task, order in columns.items():
+            share = said[task][:, order] / np.float16(len(members))
+            targets[task] = targets[task] + share if task in targets else share
+    return replace(pack.encoded(model.vocabulary, model.labels), targets=targets)
 
 
 def _columns(model: Student, teacher: Model) -> dict[str, Ints]:

@@ -1,4 +1,4 @@
-"""Corpora as configurations name them: "corpus:split", e.g. "iwslt:train".
+"""Corpora as configurations name them: "corpus:split", e.g. "iwslt:train", or a file of packed ones, "talks.pack".
 
 In: such names. Out: an error before hours are spent on a misspelt one; their transcripts; their licences.
 """
@@ -7,19 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 from interpunct import corpora
 from interpunct.corpora.syntax import tagged_transcripts
 from interpunct.errors import ConfigError
+from interpunct.train.pack import SUFFIX, Pack
 from interpunct.transcript import Transcript
 
 
+def is_pack(spec: str) -> bool:
+    """Say whether a name is that of a file of packed corpora."""
+    return spec.endswith(SUFFIX)
+
+
+def packs(specs: Iterable[str]) -> list[Pack]:
+    """Read the packs among some corpora."""
+    return [Pack.load(Path(spec)) for spec in specs if is_pack(spec)]
+
+
+def unpacked(specs: Iterable[str]) -> list[str]:
+    """Return the names that are no packs'."""
+    return [spec for spec in specs if not is_pack(spec)]
+
+
 def check(specs: Iterable[str]) -> None:
-    """Refuse what is not the name of a corpus and one of its splits."""
+    """Refuse what is neither the name of a corpus and one of its splits nor a file of packed ones."""
     for spec in specs:
+        if is_pack(spec):
+            if not Path(spec).exists():
+                raise ConfigError([f"{spec!r}: no such pack; make it with recipes/bundled/pack.py"])
+            continue
         name, colon, split = spec.partition(":")
         if not colon:
-            raise ConfigError([f"{spec!r} is not CORPUS:SPLIT, e.g. iwslt:train"])
+            raise ConfigError([f"{spec!r} is neither CORPUS:SPLIT, e.g. iwslt:train, nor a {SUFFIX} file"])
         corpus = corpora.named(name)
         corpus.check(split, corpus.tracks[0])
 

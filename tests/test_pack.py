@@ -1,0 +1,159 @@
+"""Packs: corpora as numbers give a network what their texts would."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interpunct.cases import CASES
+from interpunct.decode.windows import score
+from interpunct.errors import InputError
+from interpunct.features import Features
+from interpunct.labels import MARKS, parse_tokens
+from interpunct.models import Description, load
+from interpunct.models.encoded import Encoded, encode, joined
+from interpunct.models.folder import load_lexicon
+from interpunct.models.pieces import Pieces
+from interpunct.train import train
+from interpunct.train.distil import taught_pack
+from interpunct.train.pack import Pack
+from interpunct.transcript import Transcript, Word
+
+TEXTS = (
+    "Well, I own an iPhone: don't you? NATO's wait… ends; here! And — 42 things.",
+    "The second talk begins. The second talk ends",
+    "“” yes.",
+)
+LABELS = {"mark": MARKS, "case": CASES}
+
+
+def transcripts() -> list[Transcript]:
+    return [
+        *(Transcript(tuple(parse_tokens(text.split()))) for text in TEXTS),
+        Transcript((Word("unknown"), Word("tags"))),
+        Transcript(()),
+    ]
+
+
+def vocabulary() -> Pieces:
+    return Pieces.learn([word for text in TEXTS for word in text.lower().split()], size=60)
+
+
+def same(one: Encoded, other: Encoded) -> bool:
+    flat = (
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("pieces", "ends", "starts")
+    )  # fmt: skip
+    return all(flat) and all(np.array_equal(one.labels[task], other.labels[task]) for task in one.labels)
+
+
+@pytest.mark.parametrize("marks", [MARKS, ("", ",", ".", "?")])
+def test_pack_gives_what_its_texts_give(marks: tuple[str, ...], tmp_path: Path) -> None:
+    labels = {"mark": marks, "case": CASES}
+    Pack.of(transcripts(), sources=["iwslt:train"]).save(tmp_path / "a.pack")
+    pack = Pack.load(tmp_path / "a.pack")
+    pieces = vocabulary()
+    assert same(pack.encoded(pieces, labels), encode(transcripts(), pieces, labels))
+    assert pack.sources == ("iwslt:train",)
+
+
+def test_pack_yields_its_words_in_order_and_counts_forms() -> None:
+    pack = Pack.of(transcripts())
+    assert list(pack.texts())[:6] == ["well", "i", "own", "an", "iphone", "don't"]
+    assert {*pack.words[:4]} == {"the", "second", "talk", "ends"}
+    assert pack.forms == {"iPhone": 1}
+
+
+def test_pack_of_nothing_is_empty(tmp_path: Path) -> None:
+    Pack.of([]).save(tmp_path / "a.pack")
+    assert len(Pack.load(tmp_path / "a.pack")) == 0
+
+
+def test_pack_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        Pack.load(tmp_path / "none.pack")
+    (tmp_path / "bad.pack").write_text("no pack")
+    with pytest.raises(InputError, match="not a pack"):
+        Pack.load(tmp_path / "bad.pack")
+
+
+def test_joined_corpora_are_one_corpus() -> None:
+    pieces = vocabulary()
+    parts = [encode([one], pieces, LABELS) for one in transcripts() if one.words]
+    assert same(joined(parts), encode(transcripts(), pieces, LABELS))
+
+
+CONFIG = """
+[model]
+type = "bigru"
+name = "tiny"
+version = "1"
+{start}
+[data]
+train = ["{pack}"]
+dev = ["iwslt:dev"]
+{teacher}
+[options]
+vocabulary = 300
+embedding = 8
+hidden = 8
+layers = 1
+window = 32
+overlap = 8
+batch = 2
+[train]
+epochs = 1
+device = "cpu"
+"""
+
+
+def talks(root: Path, text: str) -> None:
+    """Write a corpus of one talk where `iwslt:dev` is looked for."""
+    (root / "iwslt").mkdir()
+    with lzma.open(root / "iwslt" / "dev.jsonl.xz", "wt") as file:
+        file.write(json.dumps({"id": "1", "title": "t", "published": None, "paragraphs": [text], "start_ms": None}))
+
+
+@pytest.fixture
+def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pack of a text that repeats itself, and a dev corpus beside it."""
+    pytest.importorskip("torch")
+    text = " ".join(TEXTS[:2] * 20) + "."
+    talks(tmp_path, text)
+    monkeypatch.setenv("INTERPUNCT_DATA", str(tmp_path))
+    Pack.of([Transcript(tuple(parse_tokens(text.split())))], sources=["changelog:train"]).save(tmp_path / "a.pack")
+    return tmp_path / "a.pack"
+
+
+def trained(packed: Path, name: str, *, start: str = "", teacher: str = "") -> Path:
+    (packed.parent / f"{name}.toml").write_text(CONFIG.format(pack=packed, start=start, teacher=teacher))
+    train(packed.parent / f"{name}.toml", packed.parent / name)
+    return packed.parent / name
+
+
+def test_train_learns_from_a_pack_goes_on_and_teaches(packed: Path) -> None:
+    first = trained(packed, "first")
+    description = Description.load(first)
+    assert description.trained_on == ("changelog:train",)
+    assert description.licence == "CC BY-SA 4.0"
+    assert load_lexicon(first) == {"iphone": "iPhone"}
+    before, after = (json.loads((folder / "log.jsonl").read_text())["loss"] for folder in (
+        first, trained(packed, "second", start=f'start = "{first}"')
+    ))  # fmt: skip
+    assert after < before
+    third = Description.load(trained(packed, "third", teacher=f'teacher = "{first}"'))
+    assert third.labels == description.labels
+
+
+def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:
+    model: Any = load(trained(packed, "first"))
+    pack = Pack.load(packed)
+    found = model.chances(pack.encoded(model.vocabulary, model.labels), batch=2)
+    slow = np.concatenate([scores.tasks["mark"] for _, scores in score(model, [Features(tuple(pack.texts()))])])
+    assert np.abs(found["mark"] - np.exp(slow)).max() < 0.05  # windows blend otherwise at their edges
+    taught = taught_pack(model, model, pack)
+    assert np.array_equal(taught.targets["case"], found["case"])

@@ -1,0 +1,108 @@
+"""What a network is shown of a corpus: every word's pieces and labels, and words misheard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from interpunct.models.encoded import IGNORED, Encoded  # noqa: E402
+from interpunct.models.shown import Batch, Shown  # noqa: E402
+
+MARKED = (3, 7, 11, 19)
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Options:
+    window: int = 8
+    shortest: int = 0
+    longest: int = 0
+    batch: int = 3
+    noise: float = 0.0
+    dropped: float = 0.0
+    doubled: float = 0.0
+
+
+def corpus(words: int = 21) -> Encoded:
+    """Word i has 1 to 3 pieces, 100 i and the numbers behind; the mark 1 behind some words."""
+    sizes = np.array([1 + i % 3 for i in range(words)])
+    pieces = np.array([100 * (i + 1) + part for i in range(words) for part in range(sizes[i])])
+    marks = np.array([int(i in MARKED) for i in range(words)])
+    return Encoded(
+        pieces, np.concatenate([[0], np.cumsum(sizes)]), np.array([0, 4, 8]), {"mark": marks, "case": marks * 0 + 2}
+    )  # fmt: skip
+
+
+def read(batch: Batch) -> Iterator[list[tuple[int, int]]]:
+    """Yield each sequence as (word, mark), checking on the way that its pieces are those of its words, in order."""
+    for row in range(len(batch.pieces)):
+        known = (batch.labels["mark"][row] != IGNORED).sum().item()
+        lasts = batch.words[row, :known].tolist()
+        assert lasts[-1] + 1 == batch.lengths[row]
+        assert not batch.pieces[row, lasts[-1] + 1 :].any()
+        words = []
+        begin = 0
+        for last, mark in zip(lasts, batch.labels["mark"][row, :known].tolist(), strict=True):
+            found = batch.pieces[row, begin : last + 1].tolist()
+            word = found[0] // 100 - 1
+            assert found == [100 * (word + 1) + part for part in range(1 + word % 3)]
+            words.append((word, mark))
+            begin = last + 1
+        assert (batch.labels["case"][row, known:] == IGNORED).all()
+        yield words
+
+
+def test_shown_gives_every_word_once_and_in_order() -> None:
+    shown = Shown(corpus(), Options(), CPU)
+    words = [pair for batch in shown.plain_batches() for sequence in read(batch) for pair in sequence]
+    assert words == [(word, int(word in MARKED)) for word in range(21)]
+
+
+def test_shown_sequences_that_begin_with_a_sentence_are_whole() -> None:
+    shown = Shown(corpus(), Options(shortest=5, longest=6), CPU)
+    for batch in shown.batches(1):
+        for sequence in read(batch):
+            first = sequence[0][0]
+            assert first in (0, 4, 8) or first > 8
+            assert sequence == [(word, int(word in MARKED)) for word in range(first, first + len(sequence))]
+
+
+def test_shown_leaves_out_only_words_without_marks() -> None:
+    shown = Shown(corpus(), Options(window=21, dropped=1.0), CPU, unmarked=0)
+    found = [sequence for batch in shown.batches(2) for sequence in read(batch)]
+    assert found
+    for sequence in found:
+        assert {word for word, _ in sequence[1:]} <= set(MARKED)
+        assert all(mark == int(word in MARKED) for word, mark in sequence)
+
+
+def test_shown_marks_only_the_last_of_a_word_said_twice() -> None:
+    shown = Shown(corpus(), Options(window=8, doubled=1.0), CPU, unmarked=0)
+    for batch in shown.batches(3):
+        for sequence in read(batch):
+            words = [word for word, _ in sequence]
+            assert words[0::2] == words[1::2]
+            assert all(mark == 0 for _, mark in sequence[0::2])
+            assert all(mark == int(word in MARKED) for word, mark in sequence[1::2])
+
+
+def test_shown_mishears_about_as_often_as_told() -> None:
+    options = Options(window=1000, batch=4, dropped=0.2, doubled=0.1)
+    shown = Shown(corpus(20_000), options, CPU, unmarked=0)
+    torch.manual_seed(1)
+    kept: set[int] = set()
+    twice = total = 0
+    for batch in shown.batches(4):
+        for sequence in read(batch):
+            words = [word for word, _ in sequence]
+            kept |= {*words}
+            twice += sum(one == other for one, other in pairwise(words))
+            total += max(words) - min(words) + 1
+    assert 0.16 < 1 - len(kept) / total < 0.24
+    assert 0.07 < twice / total < 0.13
