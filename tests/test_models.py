@@ -37,6 +37,17 @@ TINY: dict[str, dict[str, Any]] = {
     "cnn1": {**SHOWN, "static": False, "window": 16, "batch": 1, "filters": 16, "layers": (64,), "dropout": 0.0},
     "cnn2": {**SHOWN, "static": False, "window": 16, "batch": 1, "filters": (8, 8), "layers": (64,), "dropout": 0.0},
     "dnn": {**SHOWN, "static": False, "window": 16, "batch": 1, "layers": (64, 32), "dropout": 0.0},
+    "llama": {
+        "vocabulary": 150,
+        "noise": 0.0,
+        "batch": 4,
+        "width": 32,
+        "layers": 2,
+        "heads": 4,
+        "kv_heads": 2,
+        "inner": 64,
+        "dropout": 0.0,
+    },
     "ngram_crf": {"c2": 0.01},
     "self_attention": {
         **SHOWN,

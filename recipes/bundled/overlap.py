@@ -1,89 +1,86 @@
-"""What training text must not hold: the documents that models are scored on.
+"""What training text must not hold: sentences of the documents that models are chosen and scored on.
 
-In: evaluation documents. Out: for any text, whether it quotes one of them. Two texts share text when more than one in a
-hundred of the 8-grams of either stand in the other; shorter phrases are common speech.
+In: evaluation documents. Out: training documents without the sentences that share eight words in a row with one of
+them: a talk that quotes another, an advertisement that opens every episode of a podcast. Shorter phrases are common
+speech.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 
 from interpunct import corpora
 from interpunct.features import normalise
+from interpunct.labels import SENTENCE_MARKS
 from interpunct.transcript import Transcript
 
 LENGTH = 8
-SHARE = 0.01
+_SPOKEN = (
+    "changelog", "scotus", "bitcoin_transcripts", "ontario_hansard", "presidential_speeches", "qmsum_meetings",
+    "icsi", "earnings22", "debater", "esic",
+)  # fmt: skip
 HELD_OUT = (
-    "iwslt:dev", "iwslt:test", "iwslt:dev2012", "iwslt:test2011", "iwslt:test2011asr",
-    "iq2:dev", "iq2:test", "earnings21:test",
-    *(
-        f"{name}:{split}"
-        for name in (
-            "changelog", "scotus", "bitcoin_transcripts", "ontario_hansard", "presidential_speeches",
-            "qmsum_meetings", "icsi", "earnings22", "debater", "esic",
-        )
-        for split in ("dev", "test")
-    ),
+    "iwslt:dev", "iwslt:test", "iwslt:dev2012", "iwslt:test2011", "iwslt:test2011asr", "iq2:dev", "iq2:test",
+    "earnings21:test", *(f"{name}:{split}" for name in _SPOKEN for split in ("dev", "test")),
 )  # fmt: skip
 """Every split that a bundled model is chosen or scored on."""
 
+Hashes = npt.NDArray[np.uint64]
 
-@dataclass
+
+@dataclass(frozen=True)
 class Held:
-    """The 8-grams of evaluation documents, as hashes, each with the documents that hold it."""
+    """All runs of eight words of the evaluation documents, as sorted hashes."""
 
-    names: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    holders: dict[int, int | tuple[int, ...]] = field(default_factory=dict)
+    runs: Hashes
 
-    def add(self, name: str, transcript: Transcript) -> None:
-        """Hold a document."""
-        number = len(self.names)
-        found = {*grams(transcript)}
-        self.names.append(f"{name} {transcript.source or ''}".strip())
-        self.sizes.append(len(found))
-        for gram in found:
-            before = self.holders.get(gram)
-            if before is None:
-                self.holders[gram] = number
-            else:
-                self.holders[gram] = (*((before,) if isinstance(before, int) else before), number)
+    @classmethod
+    def of(cls, transcripts: Iterable[Transcript]) -> Held:
+        """Hold documents."""
+        return cls(np.unique(np.concatenate([np.zeros(0, np.uint64), *(runs(each) for each in transcripts)])))
 
-    def shared(self, transcript: Transcript) -> tuple[Counter[int], int]:
-        """Count how many 8-grams of a text stand in each document, and those of the text in all."""
-        counts: Counter[int] = Counter()
-        found = {*grams(transcript)}
-        for gram in found:
-            holder = self.holders.get(gram)
-            if holder is not None:
-                counts.update((holder,) if isinstance(holder, int) else holder)
-        return counts, len(found)
+    def shared(self, transcript: Transcript) -> npt.NDArray[np.bool_]:
+        """Say of each run of eight words of a text whether an evaluation document holds it."""
+        return np.isin(runs(transcript), self.runs)
 
-    def quoted_in(self, transcript: Transcript) -> str | None:
-        """Return the document that a text shares text with, or None."""
-        counts, size = self.shared(transcript)
-        for number, count in counts.most_common(1):
-            # One chance phrase is no quotation, however short the text is.
-            if count > max(2, SHARE * min(size, self.sizes[number])):
-                return self.names[number]
-        return None
+    def cleared(self, transcript: Transcript) -> Transcript:
+        """Return a text without the sentences that share a run with an evaluation document."""
+        hits = np.flatnonzero(self.shared(transcript))
+        if not len(hits):
+            return transcript
+        kept = [place for place, word in enumerate(transcript.words) if normalise(word.text)]
+        ends = [place for place, word in enumerate(transcript.words) if word.mark in SENTENCE_MARKS]
+        sentence = np.searchsorted(ends, np.arange(len(transcript.words)))  # each word's sentence
+        spoilt: set[int] = set()
+        for hit in hits.tolist():
+            spoilt.update(sentence[kept[hit] : kept[hit + LENGTH - 1] + 1].tolist())
+        words = (word for word, number in zip(transcript.words, sentence.tolist(), strict=True) if number not in spoilt)
+        return replace(transcript, words=tuple(words))
 
 
 def held_out(specs: Iterable[str] = HELD_OUT) -> Held:
     """Hold the documents of these splits."""
-    held = Held()
-    for spec in specs:
-        name, _, split = spec.partition(":")
-        for transcript in corpora.read(name, split):
-            held.add(spec, transcript)
-    return held
+    return Held.of(text for spec in specs for text in corpora.read(*spec.split(":")))
 
 
-def grams(transcript: Transcript) -> Iterator[int]:
-    """Yield a hash of every 8 words in a row."""
-    words = [text for word in transcript.words if (text := normalise(word.text))]
-    for first in range(len(words) - LENGTH + 1):
-        yield hash(tuple(words[first : first + LENGTH]))
+def runs(transcript: Transcript) -> Hashes:
+    """Return a hash of every eight words in a row, as a model reads them."""
+    texts = (text for word in transcript.words if (text := normalise(word.text)))
+    words = np.fromiter((hash(text) & 0xFFFFFFFFFFFFFFFF for text in texts), dtype=np.uint64)
+    count = max(0, len(words) - LENGTH + 1)
+    total = np.zeros(count, dtype=np.uint64)
+    for place in range(LENGTH):
+        total = total * np.uint64(0x9E3779B97F4A7C15) + words[place : place + count]  # wraps around, as hashes do
+    return total
+
+
+def cleared(texts: Iterable[Transcript], held: Held) -> Iterator[Transcript]:
+    """Yield texts without what they share with evaluation documents; those of which nothing is left, not at all."""
+    for text in texts:
+        rest = held.cleared(text)
+        if rest.words:
+            yield rest

@@ -3,9 +3,8 @@
     python recipes/bundled/pack.py            # all packs, into runs/packs
     python recipes/bundled/pack.py ted        # one of them
 
-Each pack is made of the training splits alone, and of documents that no evaluation document is quoted in: a document
-that shares more than a hundredth of its 8-grams with one of them, or holds more than a hundredth of one's, is left out.
-What was left out is printed.
+Each pack is made of the training splits alone, without the sentences that stand in an evaluation document, too (see
+`overlap`). How many words these had is printed.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from overlap import Held, held_out
-
 from interpunct import corpora
 from interpunct.errors import InterpunctError
+from interpunct.features import normalise
 from interpunct.train import specs
 from interpunct.train.pack import SUFFIX, Pack
 from interpunct.transcript import Transcript
+from overlap import cleared, held_out
 
 FOLDER = Path("runs/packs")
 PACKS: dict[str, tuple[str, ...]] = {
@@ -50,26 +49,28 @@ def main() -> int:
             for spec in PACKS[name]:
                 if not corpora.named(spec.partition(":")[0]).shippable:
                     parser.error(f"{spec} must not be in a shipped model")
-            texts = (each for spec in PACKS[name] for each in specs.read(spec))
-            pack = Pack.of(_clear(texts, held), sources=PACKS[name])
+            texts = _Counted(each for spec in PACKS[name] for each in specs.read(spec))
+            pack = Pack.of(cleared(texts, held), sources=PACKS[name])
             pack.save(FOLDER / f"{name}{SUFFIX}")
-            print(
-                f"{name}: {len(pack):,} words, {len(pack.documents):,} documents, {len(pack.words):,} different words"
-            )
+            counts = f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} documents"
+            print(f"{name}: {counts}; {texts.words - len(pack):,} words left out", flush=True)
     except InterpunctError as error:
         print(f"pack.py: error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _clear(texts: Iterable[Transcript], held: Held) -> Iterator[Transcript]:
-    """Yield the documents in which no evaluation document is quoted."""
-    for text in texts:
-        quoted = held.quoted_in(text)
-        if quoted is None:
+class _Counted:
+    """Texts, and how many words they had that a pack takes."""
+
+    def __init__(self, texts: Iterable[Transcript]) -> None:
+        self._texts = texts
+        self.words = 0
+
+    def __iter__(self) -> Iterator[Transcript]:
+        for text in self._texts:
+            self.words += sum(1 for word in text.words if normalise(word.text))
             yield text
-        else:
-            print(f"left out: {text.source}, which shares text with {quoted}", flush=True)
 
 
 if __name__ == "__main__":

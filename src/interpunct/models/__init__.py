@@ -27,6 +27,7 @@ MODELS: dict[str, str] = {
     "tbrnn": "interpunct.models.tbrnn:TBRNN",
     "blstm_crf": "interpunct.models.blstm_crf:BLSTMCRF",
     "self_attention": "interpunct.models.self_attention:SelfAttention",
+    "llama": "interpunct.models.llama:Llama",
     "ngram_crf": "interpunct.models.ngram_crf:NgramCRF",
     "ensemble": "interpunct.models.ensemble:Ensemble",
     "onnx": "interpunct.models.onnx:OnnxModel",

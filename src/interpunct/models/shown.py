@@ -141,8 +141,7 @@ class Shown:
         sizes = (self.ends[rows + 1] - first) * inside
         behind = sizes.cumsum(1)
         lengths = behind[:, -1].contiguous()
-        # A multiple of eight is what fast kernels want; what pads must not matter to a network.
-        places = torch.arange(-(-int(lengths.max()) // 8) * 8, device=self.device).expand(len(rows), -1).contiguous()
+        places = torch.arange(int(lengths.max()), device=self.device).expand(len(rows), -1).contiguous()
         word = torch.searchsorted(behind, places, right=True).clamp(max=size - 1)  # whose piece stands there
         pieces = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]
         if noise and self.options.noise:
