@@ -16,9 +16,12 @@ import numpy.typing as npt
 from interpunct import corpora
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
+from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript
 
 LENGTH = 8
+SHARE = 0.01
+"""How many of a scored document's runs of eight words may stand in training text at most."""
 _SPOKEN = (
     "changelog", "scotus", "bitcoin_transcripts", "ontario_hansard", "presidential_speeches", "qmsum_meetings",
     "icsi", "earnings22", "debater", "esic",
@@ -45,7 +48,12 @@ class Held:
 
     def shared(self, transcript: Transcript) -> npt.NDArray[np.bool_]:
         """Say of each run of eight words of a text whether an evaluation document holds it."""
-        return np.isin(runs(transcript), self.runs)
+        found = runs(transcript)
+        if not len(self.runs):
+            return np.zeros(len(found), dtype=np.bool_)
+        place = np.minimum(np.searchsorted(self.runs, found), len(self.runs) - 1)
+        same: npt.NDArray[np.bool_] = self.runs[place] == found
+        return same
 
     def cleared(self, transcript: Transcript) -> Transcript:
         """Return a text without the sentences that share a run with an evaluation document."""
@@ -62,15 +70,41 @@ class Held:
         return replace(transcript, words=tuple(words))
 
 
-def held_out(specs: Iterable[str] = HELD_OUT) -> Held:
-    """Hold the documents of these splits."""
-    return Held.of(text for spec in specs for text in corpora.read(*spec.split(":")))
+def held_out(specs: Iterable[str] = HELD_OUT) -> Iterator[tuple[str, Transcript]]:
+    """Yield the documents of these splits, each with the name of its split."""
+    for spec in specs:
+        for text in corpora.read(*spec.split(":")):
+            yield spec, text
 
 
 def runs(transcript: Transcript) -> Hashes:
     """Return a hash of every eight words in a row, as a model reads them."""
     texts = (text for word in transcript.words if (text := normalise(word.text)))
-    words = np.fromiter((hash(text) & 0xFFFFFFFFFFFFFFFF for text in texts), dtype=np.uint64)
+    return _rolled(np.fromiter(map(_hash, texts), dtype=np.uint64))
+
+
+def shared_shares(scored: Iterable[tuple[str, Transcript]], packs: Iterable[Pack]) -> dict[str, float]:
+    """Return for each scored document the share of its runs of eight words that stand in one of the packs."""
+    taught = Held(
+        np.unique(
+            np.concatenate(
+                [_rolled(np.fromiter(map(_hash, pack.words), dtype=np.uint64)[pack.numbers]) for pack in packs]
+            )
+        )
+    )
+    found = {}
+    for spec, text in scored:
+        shared = taught.shared(text)
+        found[f"{spec} {text.source}"] = float(shared.mean()) if len(shared) else 0.0
+    return found
+
+
+def _hash(text: str) -> int:
+    return hash(text) & 0xFFFFFFFFFFFFFFFF
+
+
+def _rolled(words: Hashes) -> Hashes:
+    """Hash every eight hashes in a row."""
     count = max(0, len(words) - LENGTH + 1)
     total = np.zeros(count, dtype=np.uint64)
     for place in range(LENGTH):

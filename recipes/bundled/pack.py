@@ -2,6 +2,7 @@
 
     python recipes/bundled/pack.py            # all packs, into runs/packs
     python recipes/bundled/pack.py ted        # one of them
+    python recipes/bundled/pack.py --check    # that the packs there are hold nothing of what is scored
 
 Each pack is made of the training splits alone, without the sentences that stand in an evaluation document, too (see
 `overlap`). How many words these had is printed.
@@ -20,7 +21,7 @@ from interpunct.features import normalise
 from interpunct.train import specs
 from interpunct.train.pack import SUFFIX, Pack
 from interpunct.transcript import Transcript
-from overlap import cleared, held_out
+from overlap import SHARE, Held, cleared, held_out, shared_shares
 
 FOLDER = Path("runs/packs")
 PACKS: dict[str, tuple[str, ...]] = {
@@ -39,12 +40,15 @@ def main() -> int:
     """Make the packs that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all)")
+    parser.add_argument("--check", action="store_true", help="look for scored documents in the packs there are")
     given = parser.parse_args()
     try:
         unknown = [name for name in given.names if name not in PACKS]
         if unknown:
             parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
-        held = held_out()
+        if given.check:
+            return _check([Pack.load(path) for path in sorted(FOLDER.glob(f"*{SUFFIX}"))])
+        held = Held.of(text for _, text in held_out())
         for name in given.names or PACKS:
             for spec in PACKS[name]:
                 if not corpora.named(spec.partition(":")[0]).shippable:
@@ -58,6 +62,14 @@ def main() -> int:
         print(f"pack.py: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _check(packs: list[Pack]) -> int:
+    """Say which scored documents stand in the packs most, and fail where it is too much."""
+    shares = shared_shares(held_out(), packs)
+    for name, share in sorted(shares.items(), key=lambda item: -item[1])[:5]:
+        print(f"{100 * share:.2f} % of the runs of eight words of {name}")
+    return int(max(shares.values(), default=0.0) > SHARE)
 
 
 class _Counted:

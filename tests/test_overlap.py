@@ -1,0 +1,86 @@
+"""Training text shares no eight words in a row with what models are scored on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpunct import corpora
+from interpunct.labels import parse_tokens
+from interpunct.train.pack import Pack
+from interpunct.transcript import Transcript
+from overlap import HELD_OUT, LENGTH, SHARE, Held, cleared, runs, shared_shares
+from pack import PACKS
+
+SCORED = "We begin here. One two three four five six seven eight nine ten. And we end."
+
+
+def transcript(text: str) -> Transcript:
+    return Transcript(tuple(parse_tokens(text.split())))
+
+
+def texts(one: Transcript) -> list[str]:
+    return [word.text.lower() for word in one.words]
+
+
+def shared_slowly(one: Transcript, other: Transcript) -> set[tuple[str, ...]]:
+    first, second = (
+        {tuple(words[place : place + LENGTH]) for place in range(len(words) - LENGTH + 1)}
+        for words in (texts(one), texts(other))
+    )
+    return first & second
+
+
+def test_cleared_leaves_out_sentences_that_quote_a_scored_document() -> None:
+    held = Held.of([transcript(SCORED)])
+    quoting = "He said this. He counted one two three four five six seven eight. Then he stopped."
+    assert texts(held.cleared(transcript(quoting))) == "he said this then he stopped".split()
+    across = "Stop: four five six, seven? Eight nine ten plus more. Fine."
+    assert texts(held.cleared(transcript(across))) == "stop four five six seven eight nine ten plus more fine".split()
+    joined = "It is three four five six. Seven eight nine ten we know. Fine."
+    assert texts(held.cleared(transcript(joined))) == ["fine"]
+
+
+def test_cleared_drops_what_is_quoted_whole() -> None:
+    held = Held.of([transcript(SCORED)])
+    assert list(cleared([transcript(SCORED), transcript("Hello there.")], held)) == [transcript("Hello there.")]
+
+
+@given(st.lists(st.sampled_from("a b c. d? e".split()), max_size=60), st.lists(st.sampled_from("a b c. d? e".split())))
+def test_cleared_texts_share_nothing(scored: list[str], taught: list[str]) -> None:
+    one, other = transcript(" ".join(scored)), transcript(" ".join(taught))
+    held = Held.of([one])
+    assert bool(held.shared(other).any()) == bool(shared_slowly(one, other))
+    # What is left may touch anew where a sentence was taken out: clearing again takes that, too.
+    assert len(held.cleared(other).words) <= len(other.words)
+
+
+def test_runs_of_a_short_text_are_none() -> None:
+    assert len(runs(transcript("only a few words here."))) == 0
+
+
+def test_packs_hold_only_training_splits() -> None:
+    packed = {spec for specs in PACKS.values() for spec in specs}
+    assert not packed & {*HELD_OUT}
+    assert all(spec.endswith((":train", ":extra")) for spec in packed)
+    assert all(corpora.named(spec.split(":")[0]).shippable for spec in packed)
+
+
+@pytest.mark.parametrize("spec", ["iwslt:extra", "debater:train", "esic:train"])
+def test_cleared_corpora_share_less_than_a_hundredth_with_any_scored_document(data: Path, spec: str) -> None:
+    scored = [(name, text) for name in ("iwslt:dev", "iwslt:test", "debater:test", "esic:test")
+              for text in corpora.read(*name.split(":"))]  # fmt: skip
+    held = Held.of(text for _, text in scored)
+    kept = Pack.of(cleared(corpora.read(*spec.split(":")), held))
+    shares = shared_shares(scored, [kept])
+    assert max(shares.values()) <= SHARE
+    assert len(shares) == len(scored)
+
+
+def test_shares_tell_a_scored_document_that_is_taught() -> None:
+    scored = [("iwslt:test", Transcript(transcript(SCORED).words, source="talk"))]
+    assert shared_shares(scored, [Pack.of([transcript("Well. " + SCORED)])]) == {"iwslt:test talk": 1.0}
+    assert shared_shares(scored, [Pack.of([transcript("Nothing of it.")])]) == {"iwslt:test talk": 0.0}
