@@ -140,7 +140,7 @@ class Shown:
         first = self.ends[rows]  # each word's first piece
         sizes = (self.ends[rows + 1] - first) * inside
         behind = sizes.cumsum(1)
-        lengths = behind[:, -1].contiguous()
+        lengths = sizes.sum(1)
         places = torch.arange(int(lengths.max()), device=self.device).expand(len(rows), -1).contiguous()
         word = torch.searchsorted(behind, places, right=True).clamp(max=size - 1)  # whose piece stands there
         pieces = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]

@@ -48,7 +48,8 @@ def fit(
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
     averaged = copy.deepcopy(module) if options.average else module
-    measure = torch.compile(loss) if options.compile else loss
+    # Sequences differ in length from batch to batch: one program for all of them.
+    measure = torch.compile(loss, dynamic=True) if options.compile else loss
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
     started = time.monotonic()
     for epoch in range(options.epochs):
