@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from interpunct.models.encoded import IGNORED, Encoded  # noqa: E402
+from interpunct.models.encoded import IGNORED, Encoded, Heard  # noqa: E402
 from interpunct.models.shown import Batch, Shown  # noqa: E402
 
 MARKED = (3, 7, 11, 19)
@@ -27,6 +27,7 @@ class Options:
     noise: float = 0.0
     dropped: float = 0.0
     doubled: float = 0.0
+    misheard: float = 1.0
 
 
 def corpus(words: int = 21) -> Encoded:
@@ -106,3 +107,18 @@ def test_shown_mishears_about_as_often_as_told() -> None:
             total += max(words) - min(words) + 1
     assert 0.16 < 1 - len(kept) / total < 0.24
     assert 0.07 < twice / total < 0.13
+
+
+def test_shown_words_misheard_keep_their_labels() -> None:
+    pieces = corpus(21)
+    others = np.full((21, 2), 20)  # every word is heard as the last one, which has three pieces
+    heard = Heard(np.arange(21, dtype=np.uint32), others, np.ones(21, np.float32), np.zeros(21, np.float32))
+    shown = Shown(replace(pieces, heard=heard), Options(window=7), CPU, unmarked=0)
+    for batch in shown.batches(5):
+        known = batch.labels["mark"] != IGNORED
+        assert (batch.lengths == 3 * known.sum(1)).all()
+        assert set(batch.pieces.flatten().tolist()) <= {0, 2100, 2101, 2102}
+        marked = sum(int((batch.labels["mark"][row] == 1).sum()) for row in range(len(batch.labels["mark"])))
+        assert marked <= len(MARKED)
+    plain = [pair for batch in shown.plain_batches() for sequence in read(batch) for pair in sequence]
+    assert plain == [(word, int(word in MARKED)) for word in range(21)]

@@ -12,13 +12,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from interpunct.clitics import split_clitics
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis, to_three
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
-from interpunct.models.scores import Chances, Ints
+from interpunct.models.scores import Array, Chances, Ints
 from interpunct.transcript import Transcript, Word
 
 IGNORED = -100
@@ -40,6 +41,20 @@ class Tagged:
 
 
 @dataclass(frozen=True)
+class Heard:
+    """How a recogniser mishears the words of a corpus: what it writes instead, and how often it misses them."""
+
+    numbers: npt.NDArray[np.uint32]
+    """Which of the different words each word is."""
+    others: Ints
+    """For each different word places in the corpus of words that are heard instead, each as often as it is drawn."""
+    replaced: Array
+    """For each different word the share that is heard as another."""
+    missed: Array
+    """For each different word the share that is not heard."""
+
+
+@dataclass(frozen=True)
 class Encoded:
     """Words as numbers: word i's pieces are `pieces[ends[i]:ends[i + 1]]`, its labels `labels[task][i]`."""
 
@@ -50,13 +65,14 @@ class Encoded:
     labels: Mapping[str, Ints]
     targets: Mapping[str, Chances] = field(default_factory=dict)
     """A teacher's probabilities, words × labels per task; empty where there is no teacher."""
+    heard: Heard | None = None
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Put corpora of the same tasks behind one another."""
+    """Put corpora of the same tasks behind one another; how their words are misheard is lost."""
     if len(parts) == 1:
         return parts[0]
     words = np.cumsum([0, *(len(part) for part in parts)])

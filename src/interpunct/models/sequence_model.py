@@ -51,6 +51,8 @@ class SequenceOptions(ContextOptions):
     """The share of words without a mark that are left out in training, as a recogniser may miss them."""
     doubled: float = 0.0
     """The share of words that are said twice in training."""
+    misheard: float = 1.0
+    """How often words are misheard in training, as a multiple of the rates that `data.misheard` tells; 0 is never."""
     weights: dict[str, float] = field(default_factory=lambda: {"case": 0.5})
     """How much each task's loss counts (q_k of paper 000's eq. 4); 1 where nothing is said."""
     smoothing: float = 0.0
@@ -65,6 +67,8 @@ class SequenceOptions(ContextOptions):
     def __post_init__(self) -> None:
         check_numbers(self)
         self.as_context()
+        if not self.misheard >= 0:
+            raise ValueError(f"misheard {self.misheard} must not be negative")
         if self.shortest > self.longest:
             raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from interpunct.models.encoded import IGNORED, Encoded
+from interpunct.models.encoded import IGNORED, Encoded, Heard
 from interpunct.models.pieces import PAD
 from interpunct.models.scores import Ints
 from interpunct.models.torch_loop import shuffled
@@ -52,6 +52,10 @@ class ShowOptions(Protocol):
     def doubled(self) -> float:
         """The share of words that are said twice."""
 
+    @property
+    def misheard(self) -> float:
+        """How often words are misheard, as a multiple of how often a recogniser does so."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -80,6 +84,7 @@ class Shown:
         self.ends = torch.from_numpy(encoded.ends).to(device)
         self.labels = {task: torch.from_numpy(column).to(device) for task, column in encoded.labels.items()}
         self.targets = {task: torch.from_numpy(rows).to(device) for task, rows in encoded.targets.items()}
+        self.heard = _HeardOnDevice(encoded.heard, options.misheard, device) if encoded.heard else None
 
     @property
     def steps(self) -> int:
@@ -132,13 +137,14 @@ class Shown:
         inside = rows < stops[:, None]
         rows = rows.clamp(max=self.count - 1)
         again = torch.zeros_like(inside)
-        if noise and (self.options.dropped or self.options.doubled):
-            rows, inside, again = self._misheard(rows, inside)
+        if noise and (self.options.dropped or self.options.doubled or self.heard):
+            rows, inside, again = self._missed(rows, inside)
         labels = {task: column[rows].masked_fill(~inside, IGNORED) for task, column in self.labels.items()}
         if self.unmarked is not None:
             labels["mark"] = labels["mark"].masked_fill(again & inside, self.unmarked)
-        first = self.ends[rows]  # each word's first piece
-        sizes = (self.ends[rows + 1] - first) * inside
+        spoken = self.heard.instead(rows) if noise and self.heard else rows
+        first = self.ends[spoken]  # each word's first piece
+        sizes = (self.ends[spoken + 1] - first) * inside
         behind = sizes.cumsum(1)
         lengths = sizes.sum(1)
         places = torch.arange(int(lengths.max()), device=self.device).expand(len(rows), -1).contiguous()
@@ -151,7 +157,7 @@ class Shown:
         words = (behind - 1).masked_fill(~inside, 0)
         return Batch(pieces, lengths, words, labels, {task: table[rows] for task, table in self.targets.items()})
 
-    def _misheard(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _missed(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Leave out words and say words twice; return rows, which of them are words, and which are said again.
 
         A word with a mark is not left out: where its mark would go, nobody knows. Sequences keep their width; what
@@ -160,13 +166,35 @@ class Shown:
         chance = torch.rand(rows.shape, device=self.device)
         times = inside.long() + (inside & (chance > 1 - self.options.doubled))
         if self.unmarked is not None:
-            times = times.masked_fill((chance < self.options.dropped) & (self.labels["mark"][rows] == self.unmarked), 0)
+            share = self.options.dropped + (self.heard.missed(rows) if self.heard else 0.0)
+            times = times.masked_fill((chance < share) & (self.labels["mark"][rows] == self.unmarked), 0)
         times[:, 0] = times[:, 0].clamp(min=1)  # a sequence has at least one word
         behind = times.cumsum(1)
         places = torch.arange(rows.shape[1], device=self.device).expand(len(rows), -1).contiguous()
         source = torch.searchsorted(behind, places, right=True).clamp(max=rows.shape[1] - 1)
         following = behind.gather(1, source) > places + 1  # the word comes once more
         return rows.gather(1, source), places < behind[:, -1:], following
+
+
+class _HeardOnDevice:
+    """How words are misheard, on a device."""
+
+    def __init__(self, heard: Heard, times: float, device: torch.device) -> None:
+        self.numbers = torch.from_numpy(heard.numbers.astype(np.int32)).to(device)
+        self.others = torch.from_numpy(heard.others).to(device)
+        self.replaced = torch.from_numpy(heard.replaced * np.float32(times)).to(device)
+        self.shares_missed = torch.from_numpy(heard.missed * np.float32(times)).to(device)
+
+    def instead(self, rows: Tensor) -> Tensor:
+        """Return for each word the place of the word that is heard, mostly its own."""
+        numbers = self.numbers[rows].long()
+        drawn = torch.randint(self.others.shape[1], rows.shape, device=rows.device)
+        replaced = torch.rand(rows.shape, device=rows.device) < self.replaced[numbers]
+        return torch.where(replaced, self.others[numbers, drawn], rows)
+
+    def missed(self, rows: Tensor) -> Tensor:
+        """Return how likely each word is to be missed."""
+        return self.shares_missed[self.numbers[rows].long()]
 
 
 def sentence_sequences(starts: Ints, count: int, *, shortest: int, longest: int, seed: int) -> tuple[Ints, Ints]:

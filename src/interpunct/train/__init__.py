@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -27,6 +27,8 @@ from interpunct.models.folder import Description, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.train import specs
+from interpunct.train.misheard import check as check_misheard
+from interpunct.train.misheard import learned_from
 from interpunct.train.pack import Pack, surface_forms
 from interpunct.transcript import Transcript
 
@@ -61,6 +63,8 @@ class DataConfig:
     dev_tags: dict[str, list[str]] = field(default_factory=dict)
     teacher: str | None = None
     """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
+    misheard: tuple[str, ...] = ()
+    """What tells how a recogniser mishears words, so that the words of packs are: "corpus:split:track"."""
     documents: int | None = None
     lexicon_count: int = 3
     """How often a mixed-case word must occur to be remembered."""
@@ -151,16 +155,26 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
     """Return what the model learns from, with a teacher's probabilities where there is one."""
     corpora_read = partial(_read, settings, specs.unpacked(settings.data.train))
     tagged = partial(_read_tagged, settings.data.tags, settings.data.documents)
+    pack = Pack.joined(packs) if packs else None
+    parts: list[Encoded] = []
     if settings.data.teacher is None:
-        texts = chain(corpora_read(), tagged())
-        return joined([model.encode(texts), *(pack.encoded(model.vocabulary, model.labels) for pack in packs)])
-    from interpunct.train.distil import taught, taught_pack
+        if pack is None or settings.data.tags or specs.unpacked(settings.data.train):
+            parts.append(model.encode(chain(corpora_read(), tagged())))
+        if pack is not None:
+            parts.append(pack.encoded(model.vocabulary, model.labels))
+    else:
+        from interpunct.train.distil import taught, taught_pack
 
-    teacher: Any = load(settings.data.teacher)
-    if hasattr(teacher, "to"):
-        teacher.to(settings.train.device)
-    parts = [taught(model, teacher, corpora_read)] if specs.unpacked(settings.data.train) else []
-    return joined([*parts, *(taught_pack(model, teacher, pack) for pack in packs)])
+        teacher: Any = load(settings.data.teacher)
+        if hasattr(teacher, "to"):
+            teacher.to(settings.train.device)
+        if pack is None or specs.unpacked(settings.data.train):
+            parts.append(taught(model, teacher, corpora_read))
+        if pack is not None:
+            parts.append(taught_pack(model, teacher, pack))
+    if pack is not None and settings.data.misheard:
+        return replace(parts[0], heard=learned_from(settings.data.misheard).heard(pack))
+    return joined(parts)
 
 
 def _check(settings: TrainConfig) -> None:
@@ -185,6 +199,10 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
             problems.append("data.train: packs hold whole words; models that split clitics cannot read them")
         if settings.data.documents is not None:
             problems.append("data.documents: packs are read whole; leave it out or name corpora")
+    if settings.data.misheard and (specs.unpacked(settings.data.train) or settings.data.tags):
+        problems.append("data.misheard: only the words of packs are misheard; train on packs alone, or leave it out")
+    for spec in settings.data.misheard:
+        check_misheard(spec)
     if any(map(specs.is_pack, settings.data.dev)):
         problems.append("data.dev: packs are for training; name corpora")
     if settings.model.start is not None and not hasattr(kind, "go_on"):

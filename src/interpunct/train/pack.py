@@ -90,6 +90,28 @@ class Pack:
             tuple(sources),
         )
 
+    @classmethod
+    def joined(cls, packs: Sequence[Pack]) -> Pack:
+        """Put packs behind one another."""
+        if len(packs) == 1:
+            return packs[0]
+        first_seen: dict[str, int] = {}
+        numbers = []
+        for pack in packs:
+            table = [first_seen.setdefault(word, len(first_seen)) for word in pack.words]
+            numbers.append(np.array(table, dtype=np.uint32)[pack.numbers])
+        forms: Counter[str] = Counter()
+        for pack in packs:
+            forms.update(pack.forms)
+        begins = np.cumsum([0, *(len(pack) for pack in packs)])
+        return cls(
+            *_commonest_first(tuple(first_seen), np.concatenate(numbers)),
+            {task: np.concatenate([pack.tags[task] for pack in packs]) for task in _TAGS},
+            np.concatenate([pack.documents + begin for pack, begin in zip(packs, begins, strict=False)]),
+            dict(forms.most_common()),
+            tuple(dict.fromkeys(source for pack in packs for source in pack.sources)),
+        )
+
     def save(self, path: Path) -> None:
         """Write the pack to a file."""
         about = {"pack": _FORMAT, "sources": self.sources, "forms": self.forms}
