@@ -18,6 +18,7 @@ from interpunct.tables import resolve
 
 WRITERS: dict[str, str] = {
     "bigru": "interpunct.export.bigru:write",
+    "dilated": "interpunct.export.dilated:write",
 }
 
 

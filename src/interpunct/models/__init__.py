@@ -28,6 +28,8 @@ MODELS: dict[str, str] = {
     "blstm_crf": "interpunct.models.blstm_crf:BLSTMCRF",
     "self_attention": "interpunct.models.self_attention:SelfAttention",
     "llama": "interpunct.models.llama:Llama",
+    "dilated": "interpunct.models.dilated:Dilated",
+    "transformer": "interpunct.models.transformer:Transformer",
     "ngram_crf": "interpunct.models.ngram_crf:NgramCRF",
     "ensemble": "interpunct.models.ensemble:Ensemble",
     "onnx": "interpunct.models.onnx:OnnxModel",

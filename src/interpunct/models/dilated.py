@@ -1,0 +1,192 @@
+"""A joint stack of dilated convolutions, made for speed on a CPU: the type of small, fast models.
+
+In: windows of words. Out: log-probabilities per task. A convolution reads each piece and its neighbours; residual
+blocks follow, a few over pieces and the others over words, of which the last piece stands for the whole. A block
+normalises and rectifies, reads each place and its neighbours at a distance (the block's dilation), and adds what it
+found (He et al. 2016, "Identity mappings in deep residual networks": full pre-activation).
+
+Whatever a product reads lies within fixed limits (`LIMIT`, `CEILING`), so that bytes hold it in known steps: the int8
+file needs no sample of text to be measured on, and a word's scores do not depend on what else is in the batch.
+Needs the extra [train]; `export` turns it into a file that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from interpunct.models.pieces import PAD
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+
+LIMIT = 5.0
+"""Numbers of embeddings, whose root mean square is 1, count as this where they are larger: -128 to 127 steps."""
+STEP = LIMIT / 127
+CEILING = 6.0
+"""Normalised numbers above this count as this, and negative ones as 0: a byte of 0 to 255 steps."""
+RECTIFIED_STEP = CEILING / 255
+WEIGHT_STEPS = 63
+"""Weights have 7 bits: CPUs without VNNI add two products of bytes into 16, where those of 8-bit weights overflow."""
+EPSILON = 1e-6
+PAIR_FACTOR = 40_503
+"""A pair's row in its table is (the piece before × this + the piece) modulo the rows."""
+
+
+@dataclass(frozen=True)
+class DilatedOptions(SequenceOptions):
+    """The network's shape; the defaults make an int8 file of 3.1 MB."""
+
+    window: int = 256
+    overlap: int = 32
+    embedding: int = 128
+    pairs: int | None = 16_384
+    """Rows of a second table of embeddings, for a piece and the one before it together, hashed; None is no table.
+
+    A larger table costs bytes and no time.
+    """
+    pair_embedding: int = 64
+    width: int = 192
+    kernel: int = 3
+    """Places that a convolution reads: itself and as many on either side."""
+    piece_dilations: tuple[int, ...] = ()
+    """The dilations of the blocks over pieces."""
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 1, 2, 4)
+    """The dilations of the blocks over words."""
+    inner: int | None = None
+    """Numbers between a block's two products; None is a block of one product, which is faster."""
+    dropout: float = 0.1
+    rounded: bool = False
+    """Whether training rounds weights and what they are multiplied with to the steps of the int8 file."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernel % 2 == 0:
+            raise ValueError(f"kernel {self.kernel} has no middle; use an odd number")
+
+    @property
+    def reach(self) -> int:
+        """Words on either side of a word that have a part in its scores, each through the pieces around its last."""
+        return self.kernel // 2 * sum(self.dilations)
+
+    @property
+    def piece_reach(self) -> int:
+        """Pieces on either side of a word's last piece that have a part in it; with pairs, one more before it."""
+        return self.kernel // 2 * (1 + sum(self.piece_dilations))
+
+
+def straight_through(exact: Tensor, rounded: Tensor) -> Tensor:
+    """Return rounded numbers whose gradient is that of the exact ones."""
+    return exact + (rounded - exact).detach()
+
+
+class Product(nn.Linear):
+    """A linear layer; in training it may round its weights to bytes, each row with its own scale."""
+
+    def __init__(self, inputs: int, outputs: int, *, rounds: bool) -> None:
+        super().__init__(inputs, outputs)
+        self.rounds = rounds
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Multiply."""
+        weight = self.weight
+        if self.rounds and self.training:
+            scale = weight.detach().abs().amax(dim=1, keepdim=True).clamp(min=1e-8) / WEIGHT_STEPS
+            weight = straight_through(weight, torch.round(weight / scale) * scale)
+        return F.linear(given, weight, self.bias)
+
+
+def normalised(states: Tensor) -> Tensor:
+    """Divide each place's numbers by their root mean square."""
+    exact = states.float()  # a sum of squares is no work for bfloat16
+    return (exact * torch.rsqrt(exact.square().mean(dim=-1, keepdim=True) + EPSILON)).to(states.dtype)
+
+
+def bounded(states: Tensor, lowest: int, highest: int, step: float, *, rounds: bool) -> Tensor:
+    """Keep numbers within so many steps; perhaps round them to whole ones."""
+    states = states.clamp(lowest * step, highest * step)
+    return straight_through(states, torch.round(states / step) * step) if rounds else states
+
+
+def neighbours(states: Tensor, kernel: int, dilation: int) -> Tensor:
+    """Put each place's neighbours beside it: (windows, places, numbers) to (windows, places, kernel * numbers)."""
+    places, side = states.shape[1], kernel // 2 * dilation
+    padded = F.pad(states, (0, 0, side, side))
+    return torch.cat([padded[:, tap * dilation : tap * dilation + places] for tap in range(kernel)], dim=-1)
+
+
+class Block(nn.Module):
+    """A residual block: normalise, rectify, read the neighbourhood, add what was found."""
+
+    def __init__(self, options: DilatedOptions, dilation: int) -> None:
+        super().__init__()
+        self.kernel, self.dilation, self.rounds = options.kernel, dilation, options.rounded
+        middle = options.inner or options.width
+        self.reads = Product(options.kernel * options.width, middle, rounds=options.rounded)
+        self.writes = Product(middle, options.width, rounds=options.rounded) if options.inner else None
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, states: Tensor, absent: Tensor) -> Tensor:
+        """Return the states, each with what its neighbourhood adds; `absent` are the places where there is nothing."""
+        given = self._rectified(normalised(states)).masked_fill(absent, 0)
+        found: Tensor = self.reads(neighbours(given, self.kernel, self.dilation))
+        if self.writes is not None:
+            found = self.writes(self._rectified(found))
+        added: Tensor = self.dropout(found)
+        return states + added
+
+    def _rectified(self, states: Tensor) -> Tensor:
+        return bounded(states, 0, 255, RECTIFIED_STEP, rounds=self.rounds and self.training)
+
+
+class Network(nn.Module):
+    """Embedding, a convolution, residual blocks over pieces and over words, a linear branch per task."""
+
+    def __init__(self, options: DilatedOptions, sizes: Mapping[str, int], vocabulary: int) -> None:
+        super().__init__()
+        self.options = options
+        self.embedding = nn.Embedding(vocabulary, options.embedding, padding_idx=PAD)
+        self.pairs = nn.Embedding(options.pairs, options.pair_embedding) if options.pairs else None
+        if self.pairs is not None:
+            nn.init.normal_(self.pairs.weight, std=0.1)  # a pair that was never seen should say next to nothing
+        self.dropout = nn.Dropout(options.dropout)
+        read = options.embedding + (options.pair_embedding if options.pairs else 0)
+        self.stem = Product(options.kernel * read, options.width, rounds=options.rounded)
+        self.piece_blocks = nn.ModuleList(Block(options, dilation) for dilation in options.piece_dilations)
+        self.word_blocks = nn.ModuleList(Block(options, dilation) for dilation in options.dilations)
+        self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
+
+    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
+        """Return each task's logits at each word's last piece."""
+        embedded = normalised(self.embedding(pieces))  # (windows, pieces, embedding)
+        if self.pairs is not None:
+            before = F.pad(pieces[:, :-1], (1, 0), value=PAD)
+            rows = (before * PAIR_FACTOR + pieces) % self.pairs.num_embeddings
+            embedded = torch.cat([embedded, self.pairs(rows)], dim=-1)
+        absent = (torch.arange(pieces.shape[1], device=pieces.device) >= lengths[:, None])[:, :, None]
+        embedded = bounded(embedded, -128, 127, STEP, rounds=self.options.rounded and self.training)
+        embedded = self.dropout(embedded).masked_fill(absent, 0)
+        states = self.stem(neighbours(embedded, self.options.kernel, 1))  # (windows, pieces, width)
+        for block in self.piece_blocks:
+            states = block(states, absent)
+        states = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))  # (windows, words, width)
+        # Of a window's words only the first can end with piece 0, so that any other 0 is a word that is not there.
+        absent = ((words == 0) & (torch.arange(words.shape[1], device=words.device) > 0))[:, :, None]
+        for block in self.word_blocks:
+            states = block(states, absent)
+        states = self.dropout(normalised(states))
+        return {task: head(states) for task, head in self.heads.items()}
+
+
+class Dilated(SequenceModel[DilatedOptions]):
+    """The stack of dilated convolutions."""
+
+    TYPE = "dilated"
+    OPTIONS = DilatedOptions
+
+    @staticmethod
+    def build(options: DilatedOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
+        """Return the network."""
+        return Network(options, sizes, vocabulary)
