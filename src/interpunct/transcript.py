@@ -62,6 +62,37 @@ class Word:
         """The token as it was read."""
         return self.text if self.raw is None else self.raw
 
+    def tagged(
+        self,
+        text: str,
+        mark: str | None,
+        case: str | None,
+        mark_confidence: float | None,
+        case_confidence: float | None,
+    ) -> Word:
+        """Return the same word, written and tagged otherwise.
+
+        Nothing is checked again that was checked when this word was made: of a long transcript every word comes here.
+
+        >>> Word("stop", 1.5, 1.9).tagged("Stop", ".", "sentence", 0.9, 0.8)
+        Word(text='Stop', start=1.5, end=1.9, confidence=None, speaker=None, raw='stop', mark='.', case='sentence', \
+mark_confidence=0.9, case_confidence=0.8)
+        """
+        word = object.__new__(Word)
+        fill = object.__setattr__
+        token = self.token
+        fill(word, "text", text)
+        fill(word, "start", self.start)
+        fill(word, "end", self.end)
+        fill(word, "confidence", self.confidence)
+        fill(word, "speaker", self.speaker)
+        fill(word, "raw", None if token == text else token)
+        fill(word, "mark", mark)
+        fill(word, "case", case)
+        fill(word, "mark_confidence", mark_confidence)
+        fill(word, "case_confidence", case_confidence)
+        return word
+
     @property
     def duration_s(self) -> float | None:
         """Seconds from start to end, to the nanosecond, or None where one of them is missing."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from itertools import repeat
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from interpunct.transcript import Word
 
 Existing = Literal["redo", "keep", "fill"]
 Choice = tuple[int, float]
-"""A label's index and its probability."""
+"""A label's index and its confidence: its probability, to four places."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,18 @@ class DecodeOptions:
                 raise InputError(f"scale {factor} for {mark!r}; use a factor above 0 for none or {' '.join(MARKS[1:])}")
 
 
+class _Kind(NamedTuple):
+    """What kind of token a text is: whether a model can say anything of it, keeps its letters, and it is spoken."""
+
+    readable: bool
+    literal: bool
+    spoken: bool
+
+    @classmethod
+    def of(cls, text: str) -> _Kind:
+        return cls(is_readable(text), is_literal(text), any(map(str.isalnum, text)))
+
+
 class Decoder:
     """Decodes one document. Feed it the document's scores in order."""
 
@@ -89,45 +102,44 @@ class Decoder:
         self._cases = labels.get("case", ("lower",))
         self._closing = [index for index, mark in enumerate(self._marks) if mark in SENTENCE_MARKS]
         self._forms: dict[tuple[str, int, bool], tuple[str, str]] = {}  # a document's vocabulary, written
+        self._kinds: dict[str, _Kind] = {}
         self._turn_ends = turn_ends(words)
         self._next = 0
         self._opens = True
 
     def feed(self, scores: Scores) -> Iterator[Word]:
         """Decode the next words, as many as there are scores."""
-        marks = self._mark_choices(scores) if self._write_marks else None
-        cases = _choices(np.exp(scores.tasks["case"]), scores.chosen("case")) if self._write_case else None
-        for row in range(len(scores)):
+        marks = self._mark_choices(scores) if self._write_marks else repeat(None)
+        cases = _choices(np.exp(scores.tasks["case"]), scores.chosen("case")) if self._write_case else repeat(None)
+        for row, mark, case in zip(range(len(scores)), marks, cases, strict=False):
             index = self._next
             self._next += 1
             word = self._words[index]
-            ends_turn = bool(self._turn_ends[index])
-            if is_readable(word.text):
-                word = self._decided(
-                    word,
-                    marks[row] if marks is not None else None,
-                    cases[row] if cases is not None else None,
-                    scores.tasks["mark"][row] if marks is not None and ends_turn else None,
-                )
-            elif marks is not None and not self._fill_marks and standalone_mark(word.text) is not None:
+            kind = self._kinds.get(word.text)
+            if kind is None:
+                kind = self._kinds[word.text] = _Kind.of(word.text)
+            ends_turn = self._turn_ends[index]
+            if kind.readable:
+                closing = scores.tasks["mark"][row] if ends_turn and mark is not None else None
+                word = self._decided(word, kind, mark, case, closing)
+            elif mark is not None and not self._fill_marks and standalone_mark(word.text) is not None:
                 word = replace(word, text="", raw=word.token, mark="", case="lower")  # its mark is decided anew
-            if ends_turn or any(map(str.isalnum, word.text)):
-                self._opens = ends_turn or word.mark in SENTENCE_MARKS
+            if ends_turn or kind.spoken:
+                self._opens = bool(ends_turn) or word.mark in SENTENCE_MARKS
             yield word
 
-    def _decided(self, word: Word, mark: Choice | None, case: Choice | None, closing: Array | None) -> Word:
+    def _decided(
+        self, word: Word, kind: _Kind, mark: Choice | None, case: Choice | None, closing: Array | None
+    ) -> Word:
         """Return the word with what was decided; `closing` are the mark's scores where a turn ends."""
         text, new_mark, new_case = word.text, word.mark, word.case
         mark_confidence, case_confidence = word.mark_confidence, word.case_confidence
         if mark is not None and not (self._fill_marks and (word.mark or ends_with_own_period(word.text))):
             new_mark, mark_confidence = self._mark(mark, closing)
-        if case is not None and not (self._fill_case and word.case not in ("lower", None)) and not is_literal(text):
+        if case is not None and not (self._fill_case and word.case not in ("lower", None)) and not kind.literal:
             text, new_case = self._text_and_case(text, case[0])
-            case_confidence = _rounded(case[1])
-        return Word(
-            text, word.start, word.end, word.confidence, word.speaker, word.token, new_mark, new_case,
-            mark_confidence, case_confidence,
-        )  # fmt: skip
+            case_confidence = case[1]
+        return word.tagged(text, new_mark, new_case, mark_confidence, case_confidence)
 
     def _mark_choices(self, scores: Scores) -> list[Choice]:
         chances = np.exp(scores.tasks["mark"])
@@ -144,16 +156,16 @@ class Decoder:
         for row, label in enumerate(likeliest.tolist()):
             threshold = self._options.thresholds.get(self._marks[label], float(chances[row, none]))
             label = label if chances[row, label] >= threshold else none
-            chosen.append((label, float(chances[row, label])))
+            chosen.append((label, _rounded(float(chances[row, label]))))
         return chosen
 
     def _mark(self, choice: Choice, closing: Array | None) -> tuple[str, float]:
-        label, chance = choice
+        label, confidence = choice
         mark = self._marks[label]
         if closing is not None and self._options.close and self._closing and mark not in SENTENCE_MARKS:
             label = max(self._closing, key=lambda candidate: float(closing[candidate]))
-            mark, chance = self._marks[label], float(np.exp(closing[label]))
-        return mark, _rounded(chance)
+            mark, confidence = self._marks[label], _rounded(float(np.exp(closing[label])))
+        return mark, confidence
 
     def _text_and_case(self, text: str, label: int) -> tuple[str, str]:
         key = (text, label, self._opens)
@@ -202,7 +214,9 @@ def _rounded(chance: float) -> float:
 
 
 def _choices(chances: Array, best: Ints) -> list[Choice]:
-    return list(zip(best.tolist(), chances[np.arange(len(chances)), best].tolist(), strict=True))
+    chosen = chances[np.arange(len(chances)), best].astype(np.float64)
+    places = np.minimum(10_000, np.rint(chosen * 10_000)).astype(np.int64)
+    return [(label, _CHANCES[place]) for label, place in zip(best.tolist(), places.tolist(), strict=True)]
 
 
 def _is_marked(word: Word) -> bool:
