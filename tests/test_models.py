@@ -66,6 +66,18 @@ TINY: dict[str, dict[str, Any]] = {
     "tbrnn": {**SHOWN, "units": 16, "shortest": 20, "longest": 30},
     "tlstm": {**SHOWN, "units": 32, "shortest": 20, "longest": 30},
     "birnn": {**SHOWN, "units": 32, "hidden": 24, "cell": "lstm", "rnn_dropout": 0.0, "output_dropout": 0.0},
+    "transformer": {
+        "vocabulary": 150,
+        "noise": 0.0,
+        "batch": 4,
+        "width": 32,
+        "heads": 2,
+        "layers": 2,
+        "inner": 64,
+        "positions": 128,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+    },
 }
 SEEDLESS = {"ngram_crf"}
 """Types that learn the same whatever the seed."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import load
 from interpunct.models.folder import LEXICON, PIECES, Description
-from interpunct.models.onnx import GRAPH
+from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
 WRITERS: dict[str, str] = {
     "bigru": "interpunct.export.bigru:write",
     "dilated": "interpunct.export.dilated:write",
+    "transformer": "interpunct.export.transformer:write",
 }
 
 
@@ -46,7 +47,10 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
     made = graph.model(description.name, description.labels)
     onnx.checker.check_model(made)
     onnx.save(made, str(target / GRAPH))
-    exported = replace(description, type="onnx")
+    options = dict(description.options)
+    if graph.windows_at_once is not None:
+        options[WINDOWS_AT_ONCE] = graph.windows_at_once
+    exported = replace(description, type="onnx", options=options)
     exported.save(target)
     for name in (PIECES, LEXICON, "CARD.md", "config.toml", "log.jsonl"):
         if (folder / name).exists():

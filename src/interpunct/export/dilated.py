@@ -26,6 +26,7 @@ _ZERO = 128
 
 def write(model: Dilated, graph: Graph) -> None:
     """Write the forward pass: `pieces`, `lengths`, `words` to log-probabilities per task."""
+    graph.windows_at_once = 1
     options = model.options
     state = {name: tensor.numpy() for name, tensor in model.network.state_dict().items()}
     pen = _Pen(graph)

@@ -19,6 +19,8 @@ class Graph:
 
     def __init__(self, *, int8: bool) -> None:
         self.int8 = int8
+        self.windows_at_once: int | None = None
+        """How many windows are read fastest in one go, if not as many as there are."""
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
 

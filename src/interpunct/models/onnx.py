@@ -6,8 +6,11 @@ log-probabilities per task; vocabulary, labels and context stand beside it in th
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     import onnxruntime
 
 GRAPH = "model.onnx"
+WINDOWS_AT_ONCE = "windows_at_once"
+"""The option that says how many windows the graph reads fastest in one go; without it, as many as there are."""
 
 
 class OnnxModel(Described):
@@ -32,17 +37,32 @@ class OnnxModel(Described):
         self.description = description
         self._folder = folder
         self._pieces = Pieces.load(folder / PIECES, longest=description.whole("longest_word"))
-        self._session = _session(folder / GRAPH, threads)
         self._tasks = list(description.labels)
+        self._at_once = description.whole(WINDOWS_AT_ONCE) if WINDOWS_AT_ONCE in description.options else None
+        # Few windows at a time leave threads inside the graph little to share: each worker reads windows of its own.
+        workers = threads or os.cpu_count() or 1
+        self._workers = workers if self._at_once else 1
+        self._session = _session(folder / GRAPH, 1 if self._at_once else threads)
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
         if not windows:
             return []
+        size = self._at_once or len(windows)
+        parts = [windows[first : first + size] for first in range(0, len(windows), size)]
+        if len(parts) == 1 or self._workers == 1:
+            return [scores for part in parts for scores in self._read(part)]
+        return [scores for found in self._pool.map(self._read, parts) for scores in found]
+
+    def _read(self, windows: Sequence[Features]) -> list[Scores]:
         batch = piece_batch(windows, self._pieces)
         feed = {"pieces": batch.pieces, "lengths": batch.lengths, "words": batch.words}
         outputs = dict(zip(self._tasks, self._session.run(self._tasks, feed), strict=True))
         return window_scores(outputs, windows)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="interpunct")
 
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""

@@ -1,0 +1,175 @@
+"""A transformer as an ONNX graph, with onnxruntime's own fused operators, for CPUs.
+
+In: a trained `Transformer`. Out: its forward pass in a `Graph`. As floats it equals torch's. With `int8`, matrices are
+bytes with a scale per column and are multiplied as whole numbers: a piece's state becomes bytes on the way, each
+with a scale of its own, so that neither other windows nor padding change it. Embeddings are bytes with a scale per row,
+and become floats again only where they are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from interpunct.export.graph import Graph
+from interpunct.models.transformer import NORM_EPSILON, Network, Transformer
+
+_FUSED = "com.microsoft"  # the domain of onnxruntime's own operators
+_WHOLE_RANGE = 127
+_REDUCED_RANGE = 64
+"""The largest number in a matrix, so that two products with unsigned bytes fit into 16 bits (2 · 255 · 64 = 32,640):
+x86 without VNNI adds them in pairs before it widens them, and cuts off what is above 32,767."""
+_GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
+_GELU_ZERO = 32
+
+
+def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> None:
+    """Write the forward pass: `pieces`, `lengths`, `words` to log-probabilities per task.
+
+    With int8, `reduce_range` keeps weights to 7 bits, so that every CPU computes the same.
+    """
+    graph.windows_at_once = 1  # alone a window needs no padding, and attention without a mask is faster
+    _Writer(model, graph, _REDUCED_RANGE if reduce_range else _WHOLE_RANGE).write()
+
+
+class _Writer:
+    """A network's weights on their way into a graph; states are rows × numbers, windows behind one another."""
+
+    def __init__(self, model: Transformer, graph: Graph, largest: int) -> None:
+        self.graph = graph
+        self.options = model.options
+        self.tasks = tuple(model.labels)
+        self.largest = largest
+        network = cast(Network, model.network)
+        self.state = {name: tensor.cpu().float().numpy() for name, tensor in network.state_dict().items()}
+
+    def write(self) -> None:
+        """Write all operators."""
+        graph, width = self.graph, self.options.width
+        self.shapes()
+        rows = graph.constant("rows_shape", np.array([-1, width]))
+        states = graph.add("Reshape", [self.normalised("norm", self.embedded()), rows], "states")
+        for layer in range(self.options.layers):
+            begin = f"layers.{layer}"
+            attended = graph.add("Reshape", [self.attended(begin, states), rows], f"{begin}.attended_rows")
+            states = self.residual(f"{begin}.output", attended, states)
+            inner = graph.add("BiasGelu", list(self.product(f"{begin}.up", states)), f"{begin}.inner", domain=_FUSED)
+            states = self.residual(f"{begin}.down", inner, states, lowest=_GELU_LOWEST)
+        at_words = graph.at_words(graph.add("Reshape", [states, "states_shape"], "last_states"))
+        for task in self.tasks:
+            graph.branch(task, at_words, self.state[f"heads.{task}.weight"], self.state[f"heads.{task}.bias"])
+
+    def shapes(self) -> None:
+        """Write what is computed once: shapes, lengths, and whether there is padding."""
+        graph = self.graph
+        graph.add("Shape", ["pieces"], "shape")
+        graph.add("Gather", ["shape", graph.constant("one", np.array(1))], "count")
+        graph.add("Concat", ["shape", graph.constant("width", np.array([self.options.width]))], "states_shape", axis=0)
+        graph.add("Cast", ["lengths"], "lengths32", to=TensorProto.INT32)
+        shortest = graph.add("ReduceMin", ["lengths"], "shortest", keepdims=0)
+        graph.add("Equal", [shortest, "count"], "unpadded")
+        if graph.int8:
+            graph.constant("no_scale", np.array(1, dtype=np.float32))
+            row_count = graph.add("ReduceProd", ["shape"], "row_count", keepdims=1)
+            for name, zero in (("even", _WHOLE_RANGE + 1), ("gelu", _GELU_ZERO)):
+                graph.constant(f"{name}_zero", np.array(zero, dtype=np.uint8))
+                graph.add("Expand", [f"{name}_zero", row_count], f"{name}_zeros")
+
+    def embedded(self) -> str:
+        """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
+        graph = self.graph
+        places = graph.add("Range", [graph.constant("zero", np.array(0)), "count", "one"], "all_places")
+        last = graph.constant("last_position", np.array(self.options.positions - 1))
+        positions = self.looked_up("positions", graph.add("Min", [places, last], "known_places"))
+        return graph.add("Sum", [self.looked_up("embedding", "pieces"), positions], "embedded")
+
+    def looked_up(self, name: str, rows: str) -> str:
+        """Write the lookup of a table's rows."""
+        graph, table = self.graph, self.state[f"{name}.weight"]
+        if not graph.int8:
+            return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
+        numbers, scale = _bytes(table.T, _WHOLE_RANGE)
+        found = graph.add("Gather", [graph.constant(f"{name}.int8", numbers.T), rows], f"{name}.bytes")
+        scales = graph.add("Gather", [graph.constant(f"{name}.scale", scale[:, None]), rows], f"{name}.scales")
+        floats = graph.add("Cast", [found], f"{name}.floats", to=TensorProto.FLOAT)
+        return graph.add("Mul", [floats, scales], f"{name}.rows")
+
+    def attended(self, begin: str, states: str) -> str:
+        """Write attention, from the projections to the heads side by side (windows × pieces × width)."""
+        graph = self.graph
+        projected, bias = self.product(f"{begin}.projections", states)
+        parts = [f"{begin}.{part}" for part in ("queries", "keys", "values")]
+        graph.nodes.append(helper.make_node("Split", [projected], [f"{part}_rows" for part in parts], axis=1))
+        for part in parts:
+            graph.add("Reshape", [f"{part}_rows", "states_shape"], part)
+        # Without padding onnxruntime takes a faster way, which knows no mask.
+        output = f"{begin}.attended"
+        branches = {
+            f"{branch}_branch": self.attention(f"{output}_{branch}", [*parts, bias, *mask])
+            for branch, mask in (("then", []), ("else", ["lengths32"]))
+        }
+        return graph.add("If", ["unpadded"], output, **branches)
+
+    def attention(self, output: str, inputs: list[str]) -> Any:
+        """Return a graph of one operator, which looks at queries, keys and values outside it."""
+        node = helper.make_node(
+            "MultiHeadAttention", inputs, [output], domain=_FUSED, num_heads=self.options.heads
+        )  # fmt: skip
+        shape = ["windows", "pieces", self.options.width]
+        return helper.make_graph(
+            [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
+        )  # fmt: skip
+
+    def residual(self, name: str, given: str, states: str, *, lowest: float | None = None) -> str:
+        """Write a linear layer, the sum of what it gives and the states, and its normalisation."""
+        # As an `Add` of two, onnxruntime would fuse it with the normalisation into a slower operator.
+        total = self.graph.add("Sum", [*self.product(name, given, lowest=lowest), states], f"{name}.sum")
+        return self.normalised(f"{name}_norm", total)
+
+    def normalised(self, name: str, states: str) -> str:
+        """Write a layer normalisation."""
+        scale = self.graph.constant(f"{name}.weight", self.state[f"{name}.weight"])
+        bias = self.graph.constant(f"{name}.bias", self.state[f"{name}.bias"])
+        return self.graph.add("LayerNormalization", [states, scale, bias], name, epsilon=NORM_EPSILON)
+
+    def product(self, name: str, states: str, *, lowest: float | None = None) -> tuple[str, str]:
+        """Write the product of a linear layer; return it and the layer's bias, for the next operator to add.
+
+        `lowest` says that no state is below minus that.
+        """
+        graph = self.graph
+        bias = graph.constant(f"{name}.bias", self.state[f"{name}.bias"])
+        matrix = self.state[f"{name}.weight"].T
+        if not graph.int8:
+            return graph.add("MatMul", [states, graph.constant(f"{name}.weight", matrix)], f"{name}.product"), bias
+        given, given_scale, zero = self.quantised(name, states, lowest)
+        numbers, scale = _bytes(matrix, self.largest)
+        stored = [graph.constant(f"{name}.int8", numbers), "no_scale", graph.constant(f"{name}.scale", scale), zero]
+        product = graph.add("MatMulIntegerToFloat", [given, *stored], f"{name}.numbers", domain=_FUSED)
+        return graph.add("Mul", [product, given_scale], f"{name}.product"), bias
+
+    def quantised(self, name: str, states: str, lowest: float | None) -> tuple[str, str, str]:
+        """Write states as bytes, each row by its largest number; return them, their scales, and which byte is zero."""
+        graph = self.graph
+        if lowest is None:
+            zero, levels, floor = "even_zero", _WHOLE_RANGE, 1e-6
+            states_up = graph.add("Abs", [states], f"{name}.absolute")
+        else:
+            zero, levels = "gelu_zero", 255 - _GELU_ZERO
+            floor, states_up = lowest * levels / _GELU_ZERO, states
+        largest = graph.add("ReduceMax", [states_up], f"{name}.largest", axes=[1], keepdims=0)
+        least = graph.constant(f"{name}.floor", np.array(floor, dtype=np.float32))
+        reached = graph.add("Max", [largest, least], f"{name}.reached")
+        step = graph.constant(f"{name}.step", np.array(1 / levels, dtype=np.float32))
+        scale = graph.add("Mul", [reached, step], f"{name}.states_scale")
+        given = graph.add("QuantizeLinear", [states, scale, f"{zero}s"], f"{name}.states_bytes", axis=0)
+        last_axis = graph.constant(f"{name}.axis", np.array([1]))
+        return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), zero
+
+
+def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix as whole numbers up to `largest`, and the scale of each column."""
+    scale = (np.maximum(np.abs(matrix).max(axis=0), 1e-8) / largest).astype(np.float32)
+    return np.round(matrix / scale).astype(np.int8), scale

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+
+from interpunct import models
+from interpunct.cases import CASES
+from interpunct.export import export
+from interpunct.export import transformer as writer
+from interpunct.export.graph import Graph
+from interpunct.features import Features
+from interpunct.labels import MARKS, parse_text
+from interpunct.models.batch import piece_batch
+from interpunct.models.loop_options import LoopOptions
+from interpunct.models.onnx import OnnxModel
+from interpunct.models.scores import Scores
+from interpunct.models.transformer import Transformer
+from interpunct.transcript import Transcript
+
+TEXT = (
+    "So how are you? I am fine, thanks. My name is Anna, and I live in New York. "
+    "Have you met Bob? No, but I know NATO's boss."
+)
+Floats = npt.NDArray[np.float32]
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    """A small model that knows its text."""
+    options = {
+        "vocabulary": 120, "width": 32, "heads": 4, "layers": 2, "inner": 64, "positions": 128, "window": 128,
+        "overlap": 48, "noise": 0.0, "batch": 4, "dropout": 0.0, "attention_dropout": 0.0,
+    }  # fmt: skip
+    transcript = Transcript(parse_text(TEXT))
+    made = Transformer.create(
+        name="tiny", version="1", labels={"mark": MARKS, "case": CASES}, options=options,
+        words=Features.of(word.text for word in transcript.words).texts,
+    )  # fmt: skip
+    data = made.encode([transcript] * 4)
+    return made.fit(data, data, loop=LoopOptions(epochs=60, rate=1e-2, device="cpu"), log=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def folder(model: Transformer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model's folder, its export as floats in `whole`, and as bytes in `small`."""
+    folder = tmp_path_factory.mktemp("transformer")
+    model.save(folder / "trained")
+    export(folder / "trained", folder / "whole")
+    export(folder / "trained", folder / "small", int8=True)
+    return folder
+
+
+def windows() -> list[Features]:
+    """Windows of unequal length, one of one word, one of more pieces than there are positions."""
+    texts = ["so how are you i am fine thanks my name is anna and i live in new york", "bob", "no but i know"]
+    return [Features.of(text.split()) for text in texts] + [Features(tuple(["xyzzyx"] * 30))]
+
+
+def logs(scores: list[Scores], task: str) -> Floats:
+    return np.concatenate([window.tasks[task] for window in scores])
+
+
+def test_export_of_a_transformer_equals_torch(model: Transformer, folder: Path) -> None:
+    exported: Any = models.load(folder / "whole")
+    for given in (windows(), windows()[:1], windows()[1:2], windows()[3:]):
+        for right, found in zip(model.forward(given), exported.forward(given), strict=True):
+            for task in right.tasks:
+                np.testing.assert_allclose(found.tasks[task], right.tasks[task], atol=1e-4)
+
+
+def test_export_of_a_transformer_to_int8_is_nearly_the_same(model: Transformer, folder: Path) -> None:
+    exported: Any = models.load(folder / "small")
+    right, found = model.forward(windows()), exported.forward(windows())
+    for task in model.labels:
+        one, other = logs(right, task), logs(found, task)
+        assert np.corrcoef(one.ravel(), other.ravel())[0, 1] > 0.999
+        assert (one.argmax(axis=1) == other.argmax(axis=1)).mean() > 0.95
+        np.testing.assert_allclose(np.exp(other).sum(axis=1), 1, atol=1e-5)
+    words = parse_text(TEXT)
+    (known,) = exported.forward([Features.of(word.text for word in words)])
+    assert [MARKS[label] for label in known.chosen("mark")] == [word.mark for word in words]
+
+
+def test_export_of_a_transformer_to_int8_computes_rows_by_their_own_scales(model: Transformer, folder: Path) -> None:
+    """The graph gives what a slow network gives that rounds each weight column and each state by itself."""
+    exported: Any = models.load(folder / "small")
+    for given in windows():
+        (found,) = exported.forward([given])
+        right = rounded_forward(model, given)
+        for task in model.labels:
+            np.testing.assert_allclose(found.tasks[task], right[task], atol=0.02)
+
+
+def test_export_of_a_transformer_to_int8_does_not_depend_on_the_batch(folder: Path) -> None:
+    exported: Any = models.load(folder / "small")
+    for window, together in zip(windows(), exported.forward(windows()), strict=True):
+        (alone,) = exported.forward([window])
+        for task in alone.tasks:
+            np.testing.assert_allclose(together.tasks[task], alone.tasks[task], atol=0.02)
+
+
+def test_export_of_a_transformer_to_int8_holds_no_large_floats(model: Transformer, folder: Path) -> None:
+    """Memory: tables stay bytes, too, until their rows are read."""
+    stored = tensors(onnx.load(folder / "small" / "model.onnx"))
+    floats = [value.size for value in stored.values() if value.dtype == np.float32]
+    assert max(floats) <= max(len(model.vocabulary), 3 * model.options.width, len(MARKS) * model.options.width)
+    assert (folder / "small" / "model.onnx").stat().st_size < 0.5 * (folder / "whole" / "model.onnx").stat().st_size
+
+
+@pytest.mark.parametrize("reduce_range", [True, False])
+def test_export_of_a_transformer_keeps_products_within_16_bits(model: Transformer, reduce_range: bool) -> None:
+    """Two products of an unsigned byte and a weight, added, as x86 does without VNNI."""
+    graph = Graph(int8=True)
+    writer.write(model, graph, reduce_range=reduce_range)
+    made = graph.model("tiny", model.labels)
+    products = {node.input[1] for node in made.graph.node if node.op_type == "MatMulIntegerToFloat"}
+    weights = [value for name, value in tensors(made).items() if name in products]
+    assert len(weights) == 4 * model.options.layers
+    largest = max(int(np.abs(weight.astype(np.int64)).max()) for weight in weights)
+    assert (2 * 255 * largest <= 32_767) is reduce_range
+
+
+def test_export_of_a_transformer_is_the_same_model_when_copied(folder: Path, tmp_path: Path) -> None:
+    exported: Any = models.load(folder / "small")
+    assert isinstance(exported, OnnxModel)
+    exported.save(tmp_path / "copy")
+    again: Any = models.load(tmp_path / "copy")
+    np.testing.assert_array_equal(
+        logs(exported.forward(windows()[:1]), "mark"), logs(again.forward(windows()[:1]), "mark")
+    )
+
+
+def tensors(made: Any) -> dict[str, npt.NDArray[Any]]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
+
+
+def rounded(values: torch.Tensor, levels: int, axis: int) -> torch.Tensor:
+    scale = values.abs().amax(dim=axis, keepdim=True).clamp(min=1e-8) / levels
+    return torch.round(values / scale) * scale
+
+
+def rounded_gelu(values: torch.Tensor) -> torch.Tensor:
+    """Round each row to bytes, 32 of them below zero; GELU is never below -0.17."""
+    scale = (values.amax(dim=-1, keepdim=True) / 223).clamp(min=0.17 / 32)
+    return torch.round(values / scale).clamp(-32, 223) * scale
+
+
+@torch.no_grad()
+def rounded_forward(model: Transformer, window: Features) -> dict[str, Floats]:
+    """The network by hand, for one window, with its weights and states rounded."""
+    network: Any = model.network
+    batch = piece_batch([window], model.vocabulary)
+    places = torch.arange(batch.pieces.shape[1]).clamp(max=model.options.positions - 1)
+    tables = [rounded(table.weight, 127, 1) for table in (network.embedding, network.positions)]
+    states = network.norm(tables[0][torch.from_numpy(batch.pieces[0])] + tables[1][places])
+
+    def linear(layer: Any, given: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.linear(given, rounded(layer.weight, 64, 1), layer.bias)
+
+    for layer in network.layers:
+        parts = linear(layer.projections, rounded(states, 127, 1)).chunk(3, dim=1)
+        queries, keys, values = (part.reshape(len(part), layer.heads, -1).transpose(0, 1) for part in parts)
+        shares = torch.softmax(queries @ keys.transpose(1, 2) / queries.shape[2] ** 0.5, dim=-1)
+        attended = (shares @ values).transpose(0, 1).flatten(1)
+        states = layer.output_norm(states + linear(layer.output, rounded(attended, 127, 1)))
+        inner = torch.nn.functional.gelu(linear(layer.up, rounded(states, 127, 1)))
+        states = layer.down_norm(states + linear(layer.down, rounded_gelu(inner)))
+    at_words = states[torch.from_numpy(batch.words[0])]
+    return {task: torch.log_softmax(head(at_words), dim=-1).numpy() for task, head in network.heads.items()}
