@@ -145,6 +145,8 @@ def test_train_learns_from_a_pack_goes_on_and_teaches(packed: Path) -> None:
         first, trained(packed, "second", start=f'start = "{first}"')
     ))  # fmt: skip
     assert after < before
+    (first / "lexicon.txt").write_text("iPhone\nMacBook\n")
+    assert "macbook" in load_lexicon(trained(packed, "later", start=f'start = "{first}"'))
     third = Description.load(trained(packed, "third", teacher=f'teacher = "{first}"'))
     assert third.labels == description.labels
 

@@ -23,7 +23,7 @@ from interpunct.features import normalise
 from interpunct.labels import MARKS
 from interpunct.models import load, type_named
 from interpunct.models.encoded import Encoded, Tagged, joined, parts_of
-from interpunct.models.folder import Description, save_lexicon
+from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.train import specs
@@ -134,7 +134,8 @@ def train(
     )
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
-    save_lexicon(_surface_forms(lexicon, settings.data.lexicon_count), folder)
+    known = {} if settings.model.start is None else load_lexicon(Path(settings.model.start))
+    save_lexicon(known | _surface_forms(lexicon, settings.data.lexicon_count), folder)
     (folder / "config.toml").write_text(config.dump(settings), encoding="utf-8")
     (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "CARD.md").write_text(_card(settings, model.description, rows), encoding="utf-8")
