@@ -24,7 +24,7 @@ from interpunct.models.encoded import IGNORED
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Writer
 from interpunct.models.scores import Ints
-from interpunct.models.self_attention import Network, SelfAttention, positions
+from interpunct.models.self_attention import Network, SelfAttention, look, positions, split_heads
 from interpunct.models.shown import Batch, Shown
 from interpunct.transcript import Transcript
 
@@ -309,3 +309,15 @@ def test_dev_is_scored_by_what_the_model_writes() -> None:
 def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
         made(**bad)
+
+
+def test_heads_begin_by_looking_at_one_place() -> None:
+    width, heads, distances = 64, 4, (0, 1, -1, 2)
+    queries, keys = torch.empty(width, width), torch.empty(width, width)
+    look(queries, keys, heads, distances)
+    waves = positions(20, width, torch.device("cpu"))
+    asked, offered = (split_heads((waves @ matrix.T)[None], 1, heads)[0][0] for matrix in (queries, keys))
+    for head, ahead in enumerate(distances):
+        found = (asked[head] @ offered[head].T).argmax(dim=1)
+        for place in range(3, 17):
+            assert found[place] == place + ahead

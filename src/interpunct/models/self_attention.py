@@ -29,6 +29,10 @@ from interpunct.models.word_model import WordModel, WordOptions
 
 _DEV_BATCH = 1024  # windows written side by side on dev: a step costs about the same for one as for hundreds
 
+_DISTANCES = (0, 1, -1, 2, -2, 3, -3, 4)
+"""How far ahead the heads look before they have learned anything."""
+_SHARPNESS = 2.0
+
 KeysValues = tuple[Tensor, Tensor]
 """What attention looks at: keys and values, each rows × heads × places × numbers."""
 
@@ -67,6 +71,28 @@ def positions(count: int, width: int, device: torch.device) -> Tensor:
     pace = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000.0) / width))
     angles = place[:, None] * pace
     return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+@torch.no_grad()
+def look(queries: Tensor, keys: Tensor, heads: int, distances: Sequence[int]) -> None:
+    """Fill matrices (width × width) so that each head's queries fit the keys of the place so far ahead.
+
+    A head reads the quick ones of the positional waves; a turn by one place is the same matrix at every place.
+    """
+    width = queries.shape[1]
+    numbers, waves = width // heads, width // 2
+    chosen = torch.linspace(0, waves // 4, numbers // 2).long()
+    paces = torch.exp(chosen * (-math.log(10_000.0) / waves))
+    for head in range(heads):
+        rows = slice(head * numbers, (head + 1) * numbers)
+        for matrix, ahead in ((queries, distances[head % len(distances)]), (keys, 0)):
+            turned = torch.zeros(numbers, width)
+            sines, cosines = torch.arange(0, numbers - 1, 2), torch.arange(1, numbers, 2)
+            # sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - sin a sin b
+            turned[sines, chosen] = turned[cosines, waves + chosen] = torch.cos(ahead * paces)
+            turned[sines, waves + chosen] = torch.sin(ahead * paces)
+            turned[cosines, chosen] = -torch.sin(ahead * paces)
+            matrix[rows] = _SHARPNESS * turned
 
 
 class Attention(nn.Module):
@@ -239,9 +265,13 @@ class Network(nn.Module):
                 nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
                 if module.padding_idx is not None:
                     nn.init.zeros_(module.weight[module.padding_idx])
-        # A label begins by looking for words at places like its own: until it finds its word, it learns nothing of it.
+        # Each head begins by looking at one place: a label's heads at its own word and its neighbours, a word's at its
+        # neighbours. Until they have found these by themselves, which takes thousands of steps, nothing is learned.
         for layer, keys in zip(self.decoder, self.memory.weight.chunk(2 * len(self.decoder))[::2], strict=True):
-            cast(DecoderLayer, layer).cross.input.weight.copy_(keys)
+            look(cast(DecoderLayer, layer).cross.input.weight, keys, self.heads, _DISTANCES)
+        for layer in self.encoder:
+            queries, keys, _ = cast(EncoderLayer, layer).attention.input.weight.chunk(3)
+            look(queries, keys, self.heads, _DISTANCES[1:])
 
     def read(self, pieces: Tensor, lengths: Tensor, places: Tensor) -> Memory:
         """Encode words (windows × words), which stand at `places`' positions."""
