@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from interpunct.labels import parse_text
 from interpunct.models.batch import piece_batch
 from interpunct.models.folder import PIECES, Description
 from interpunct.models.model import Scorer
-from interpunct.models.onnx import GRAPH
+from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.models.pieces import Pieces
 from interpunct.models.scores import Scores
 from interpunct.restore import bundled_models, find_model
@@ -172,10 +173,12 @@ def our_jobs(model: str, folder: Path, *, threads: int) -> list[Job]:
     jobs = []
     if (home / GRAPH).exists() and isinstance(restorer.model, Scorer):
         feeds = prepared(restorer.model, home, text)
-        session = _session(str(home / GRAPH), threads)
-        peak = session_peak_mb(str(home / GRAPH), feeds, folder, threads)
+        alone = WINDOWS_AT_ONCE in Description.load(home).options  # then it is read by workers of one thread each
+        session = _session(str(home / GRAPH), 1 if alone else threads)
+        pool = ThreadPoolExecutor(threads if alone else 1)
+        peak = session_peak_mb(str(home / GRAPH), feeds, folder, 1 if alone else threads)
         shown = {"MB": (home / GRAPH).stat().st_size / 1e6, "peak MB": peak}
-        jobs.append(Job(model, "model", words, lambda: [session.run(None, feed) for feed in feeds], shown))
+        jobs.append(Job(model, "model", words, lambda: [*pool.map(lambda feed: session.run(None, feed), feeds)], shown))
     peak = _peak_mb(_RESTORE.format(model=model, threads=threads, text=str(path)) + _PEAK)
     shown = {"MB": megabytes(model), "peak MB": peak, "load ms": load_ms, "20 words ms": first_ms}
     return [*jobs, Job(model, "end to end", words, lambda: restorer.restore(text).text, shown)]
@@ -185,8 +188,12 @@ def prepared(model: Scorer, home: Path, text: str) -> list[Feed]:
     """Return the arrays that a restorer would hand to the model's session for a text."""
     recorder = Recorder(model)
     interpunct.Restorer(recorder).restore(text)
-    pieces = Pieces.load(home / PIECES, longest=Description.load(home).whole("longest_word"))
-    batches = [piece_batch(windows, pieces) for windows in recorder.asked]
+    description = Description.load(home)
+    pieces = Pieces.load(home / PIECES, longest=description.whole("longest_word"))
+    batches = []
+    for windows in recorder.asked:
+        size = description.options.get(WINDOWS_AT_ONCE, len(windows))
+        batches += [piece_batch(windows[first : first + size], pieces) for first in range(0, len(windows), size)]
     return [{"pieces": batch.pieces, "lengths": batch.lengths, "words": batch.words} for batch in batches]
 
 
