@@ -29,10 +29,10 @@ LABELS = {"mark": ("", ",", "."), "case": ("lower", "sentence")}
 WORDS = "so how are you i am fine thanks my name is anna and unbelievable".split()
 TINY: dict[str, Any] = {"vocabulary": 60, "embedding": 12, "pair_embedding": 6, "width": 16, "dropout": 0.0, "batch": 4}
 SHAPES: list[dict[str, Any]] = [
-    {"pairs": None, "dilations": (1, 2, 4)},
+    {"pairs": 0, "dilations": (1, 2, 4)},
     {"pairs": 50, "dilations": (1, 3), "piece_dilations": (1, 2)},
     {"pairs": 50, "dilations": (2, 1), "inner": 24, "kernel": 5},
-    {"pairs": None, "dilations": (), "piece_dilations": (4,), "kernel": 1},
+    {"pairs": 0, "dilations": (), "piece_dilations": (4,), "kernel": 1},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
@@ -138,7 +138,7 @@ def test_model_scores_windows_of_unequal_length_as_if_alone(shape: dict[str, Any
 
 
 def test_model_sees_as_many_words_as_it_says() -> None:
-    model = made(pairs=None, dilations=(1, 2, 4, 8))
+    model = made(pairs=0, dilations=(1, 2, 4, 8))
     assert model.options.reach == 15
     count, middle = 60, 30
     pieces, words = torch.full((1, count), 7), torch.arange(count)[None]
@@ -235,7 +235,7 @@ def test_model_saved_and_loaded_gives_the_same_scores(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.tasks[task], other.tasks[task])
 
 
-@pytest.mark.parametrize("bad", [{"kernel": 4}, {"width": 0}, {"pairs": 0}, {"dilations": (1, 0)}, {"inner": -1}])
+@pytest.mark.parametrize("bad", [{"kernel": 4}, {"width": 0}, {"pairs": -1}, {"dilations": (1, 0)}, {"inner": -1}])
 def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
         made(**bad)

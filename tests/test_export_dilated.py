@@ -31,10 +31,10 @@ LABELS = {"mark": MARKS, "case": CASES}
 WORDS = "so how are you i am fine thanks my name is anna and unbelievable".split()
 TINY: dict[str, Any] = {"vocabulary": 60, "embedding": 24, "pair_embedding": 8, "width": 32, "dropout": 0.0, "batch": 4}
 SHAPES: list[dict[str, Any]] = [
-    {"pairs": None, "dilations": (1, 2, 4)},
+    {"pairs": 0, "dilations": (1, 2, 4)},
     {"pairs": 50, "dilations": (1, 3, 1), "piece_dilations": (1, 2)},
     {"pairs": 50, "dilations": (2, 1), "inner": 40, "kernel": 5},
-    {"pairs": None, "dilations": (), "piece_dilations": (4,), "kernel": 1},
+    {"pairs": 0, "dilations": (), "piece_dilations": (4,), "kernel": 1},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 

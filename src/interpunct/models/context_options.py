@@ -29,7 +29,7 @@ class ContextOptions:
         return Context(self.window, self.overlap)
 
 
-_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest"))
+_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs"))
 _SHARES = frozenset(("noise", "dropped", "doubled", "smoothing", "distil"))
 
 

@@ -42,8 +42,8 @@ class DilatedOptions(SequenceOptions):
     window: int = 256
     overlap: int = 32
     embedding: int = 128
-    pairs: int | None = 16_384
-    """Rows of a second table of embeddings, for a piece and the one before it together, hashed; None is no table.
+    pairs: int = 16_384
+    """Rows of a second table of embeddings, for a piece and the one before it together, hashed; 0 is no table.
 
     A larger table costs bytes and no time.
     """

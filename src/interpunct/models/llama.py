@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from interpunct import config
 from interpunct.errors import ConfigError, InputError
 from interpunct.models.gguf_weights import GgufFile, find_gguf
-from interpunct.models.pieces import Pieces, Vocabulary
+from interpunct.models.pieces import Vocabulary
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions
 
 Rotation = tuple[Tensor, Tensor]
@@ -193,7 +193,7 @@ class Llama(SequenceModel[LlamaOptions]):
         """Take the pretrained file's vocabulary, or learn subwords from normalised words."""
         if options.pretrained:
             return GgufFile(find_gguf(options.pretrained)).vocabulary(longest=options.longest_word)
-        return Pieces.learn(words, size=options.vocabulary, longest=options.longest_word)
+        return SequenceModel.learn_vocabulary(words, options)
 
     def prepare(self) -> None:
         """Fill a new network's trunk with the pretrained weights."""

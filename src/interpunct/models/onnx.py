@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +42,7 @@ class OnnxModel(Described):
         workers = threads or os.cpu_count() or 1
         self._workers = workers if self._at_once else 1
         self._session = _session(folder / GRAPH, 1 if self._at_once else threads)
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
@@ -52,7 +52,7 @@ class OnnxModel(Described):
         parts = [windows[first : first + size] for first in range(0, len(windows), size)]
         if len(parts) == 1 or self._workers == 1:
             return [scores for part in parts for scores in self._read(part)]
-        return [scores for found in self._pool.map(self._read, parts) for scores in found]
+        return [scores for found in self._workforce().map(self._read, parts) for scores in found]
 
     def _read(self, windows: Sequence[Features]) -> list[Scores]:
         batch = piece_batch(windows, self._pieces)
@@ -60,9 +60,11 @@ class OnnxModel(Described):
         outputs = dict(zip(self._tasks, self._session.run(self._tasks, feed), strict=True))
         return window_scores(outputs, windows)
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._workers, thread_name_prefix="interpunct")
+    def _workforce(self) -> ThreadPoolExecutor:
+        # A forked process has the pool but not its threads, and would wait for them for ever.
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = os.getpid(), ThreadPoolExecutor(self._workers, thread_name_prefix="interpunct")
+        return self._pool[1]
 
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""

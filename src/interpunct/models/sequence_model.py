@@ -35,6 +35,8 @@ from interpunct.models.shown import Batch, Shown
 from interpunct.transcript import Transcript
 
 WEIGHTS = "weights.pt"
+FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads", "keep_layers")
+"""Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
 _LONGEST_OF_CUDNN = 65_535
 
 
@@ -166,14 +168,20 @@ class SequenceModel(Described, ABC, Generic[Options]):
         licence: str = "",
     ) -> Self:
         """Make a model that goes on from a trained one, with other options where they are given."""
+        described = Description.load(folder)
+        if described.type != cls.TYPE:
+            raise ModelError(f"{folder}: its type is {described.type!r}, and a {cls.TYPE} cannot go on from it")
+        fixed = [name for name in FIXED if name in options and options[name] != described.options.get(name)]
+        if fixed:
+            raise ModelError(f"{folder}: {', '.join(fixed)} cannot change when training goes on; leave them out")
         before = cls.load(folder)
-        merged = config.build(cls.OPTIONS, {**before.description.options, **options})
+        merged = config.build(cls.OPTIONS, {**described.options, **options})
         description = replace(
             before.description,
             name=name,
             version=version,
             context=merged.as_context(),
-            licence="; ".join(dict.fromkeys(part for part in (before.description.licence, licence) if part)),
+            licence="; ".join(sorted({*before.description.licence.split("; "), *licence.split("; ")} - {""})),
             trained_on=tuple(dict.fromkeys((*before.description.trained_on, *trained_on))),
             options=asdict(merged),
         )
@@ -223,7 +231,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
         """
         context = self.context
         words = min(context.words or self.options.window, len(encoded))
-        overlap = min(context.overlap, words - 1) if not context.restart else words // 4
+        overlap = min(context.overlap, words - 1) if context.words and not context.restart else words // 4
         shown = Shown(encoded, self.options, self.device)
         found: dict[str, Chances] = {
             task: np.empty((len(encoded), len(names)), np.float16) for task, names in self.labels.items()

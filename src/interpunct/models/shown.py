@@ -136,12 +136,18 @@ class Shown:
         rows = starts[:, None] + torch.arange(size, device=self.device)  # (sequences, words)
         inside = rows < stops[:, None]
         rows = rows.clamp(max=self.count - 1)
-        again = torch.zeros_like(inside)
+        again = second = torch.zeros_like(inside)
         if noise and (self.options.dropped or self.options.doubled or self.heard):
-            rows, inside, again = self._missed(rows, inside)
+            rows, inside, again, second = self._missed(rows, inside)
         labels = {task: column[rows].masked_fill(~inside, IGNORED) for task, column in self.labels.items()}
+        targets = {task: table[rows] for task, table in self.targets.items()}
+        for task in labels.keys() - {"mark"}:
+            labels[task] = labels[task].masked_fill(second, IGNORED)  # whether "The the" or "The The", nobody knows
         if self.unmarked is not None:
             labels["mark"] = labels["mark"].masked_fill(again & inside, self.unmarked)
+            if "mark" in targets:
+                targets["mark"] = targets["mark"].masked_fill(again[:, :, None], 0.0)
+                targets["mark"][:, :, self.unmarked].masked_fill_(again, 1.0)
         spoken = self.heard.instead(rows) if noise and self.heard else rows
         first = self.ends[spoken]  # each word's first piece
         sizes = (self.ends[spoken + 1] - first) * inside
@@ -155,10 +161,12 @@ class Shown:
             pieces = torch.where(torch.rand(pieces.shape, device=self.device) < self.options.noise, others, pieces)
         pieces = pieces.masked_fill(places >= lengths[:, None], PAD)
         words = (behind - 1).masked_fill(~inside, 0)
-        return Batch(pieces, lengths, words, labels, {task: table[rows] for task, table in self.targets.items()})
+        return Batch(pieces, lengths, words, labels, targets)
 
-    def _missed(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Leave out words and say words twice; return rows, which of them are words, and which are said again.
+    def _missed(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Leave out words and say words twice.
+
+        Return rows, which of them are words, which of these are said once more behind, and which are such a second one.
 
         A word with a mark is not left out: where its mark would go, nobody knows. Sequences keep their width; what
         runs over it is cut off.
@@ -172,8 +180,9 @@ class Shown:
         behind = times.cumsum(1)
         places = torch.arange(rows.shape[1], device=self.device).expand(len(rows), -1).contiguous()
         source = torch.searchsorted(behind, places, right=True).clamp(max=rows.shape[1] - 1)
-        following = behind.gather(1, source) > places + 1  # the word comes once more
-        return rows.gather(1, source), places < behind[:, -1:], following
+        again = behind.gather(1, source) > places + 1  # the word comes once more
+        second = torch.nn.functional.pad(again[:, :-1], (1, 0))
+        return rows.gather(1, source), places < behind[:, -1:], again, second
 
 
 class _HeardOnDevice:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.errors import InputError
-from interpunct.models.pieces import PAD, Pieces, Vocabulary
+from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, evenly_spaced, word_pieces
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions
 
@@ -145,7 +145,7 @@ class Transformer(SequenceModel[TransformerOptions]):
     def learn_vocabulary(words: Iterable[str], options: Any) -> Vocabulary:
         """Take the pretrained pieces that the words need, or learn pieces."""
         if not options.pretrained:
-            return Pieces.learn(words, size=options.vocabulary, longest=options.longest_word)
+            return SequenceModel.learn_vocabulary(words, options)
         published = PretrainedEncoder.load(Path(options.pretrained)).pieces
         return word_pieces(published, words, size=options.vocabulary, longest=options.longest_word)
 

@@ -1,8 +1,8 @@
 """Corpora and a configuration to a model folder.
 
 In: a TOML file that names corpora, a model type with its options, and how to train. Out: a folder with the
-model, its case lexicon, the effective configuration, the training log and a card. Everything is read twice
-from disk rather than held in memory: once for the vocabulary, once for the numbers.
+model, its case lexicon, the effective configuration, the training log and a card. Corpora are read twice
+from disk rather than held in memory: once for the vocabulary, once for the numbers; packs are held.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def train(
     _check(settings)
     folder = Path(folder)
     kind = type_named(settings.model.type)
-    clitics = config.build(kind.OPTIONS, settings.options).clitics
+    clitics = _options(settings).clitics
     packs = specs.packs(settings.data.train)
     sources = [*specs.unpacked(settings.data.train), *chain.from_iterable(pack.sources for pack in packs)]
     lexicon: Counter[str] = Counter()
@@ -183,7 +183,9 @@ def _check(settings: TrainConfig) -> None:
     kind = type_named(settings.model.type)
     if not hasattr(kind, "fit"):
         raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
-    _check_tasks(settings, config.build(kind.OPTIONS, settings.options))
+    if settings.model.start is not None:
+        _check_start(settings, kind)
+    _check_tasks(settings, _options(settings))
     unknown = [mark for mark in settings.model.marks if mark not in MARKS]
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
@@ -196,8 +198,10 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
     """Refuse packs where they cannot be read, and a start that this type cannot go on from."""
     problems = []
     if any(map(specs.is_pack, settings.data.train)):
-        if config.build(kind.OPTIONS, settings.options).clitics == "split":
+        if _options(settings).clitics == "split":
             problems.append("data.train: packs hold whole words; models that split clitics cannot read them")
+        if not hasattr(kind, "chances"):
+            problems.append(f"data.train: models of type {settings.model.type!r} cannot read packs; name corpora")
         if settings.data.documents is not None:
             problems.append("data.documents: packs are read whole; leave it out or name corpora")
     if settings.data.misheard and (specs.unpacked(settings.data.train) or settings.data.tags):
@@ -206,10 +210,30 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
         check_misheard(spec)
     if any(map(specs.is_pack, settings.data.dev)):
         problems.append("data.dev: packs are for training; name corpora")
-    if settings.model.start is not None and not hasattr(kind, "go_on"):
-        problems.append(f"model.start: models of type {settings.model.type!r} cannot go on from another")
+    if settings.data.teacher is not None and not Path(settings.data.teacher).is_dir():
+        problems.append(f"data.teacher: {settings.data.teacher}: no such folder; train it first")
     if problems:
         raise ConfigError(problems)
+
+
+def _check_start(settings: TrainConfig, kind: Any) -> None:
+    """Refuse to go on from a model that is another, or that has other labels than the configuration says."""
+    before = Description.load(Path(settings.model.start or ""))
+    problems = []
+    if not hasattr(kind, "go_on") or before.type != settings.model.type:
+        problems.append(f"model.start: a {settings.model.type} cannot go on from a {before.type}")
+    if set(before.labels) != set(settings.model.tasks):
+        problems.append(f"model.tasks: it goes on from a model of the tasks {', '.join(before.labels)}; write these")
+    if "mark" in before.labels and tuple(before.labels["mark"]) != settings.model.marks:
+        problems.append(f"model.marks: it goes on from a model with {list(before.labels['mark'])}; write these")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _options(settings: TrainConfig) -> Any:
+    """Return the model type's options, checked; those of the model that training goes on from where none are given."""
+    before = {} if settings.model.start is None else Description.load(Path(settings.model.start)).options
+    return config.build(type_named(settings.model.type).OPTIONS, {**before, **settings.options})
 
 
 def _check_tasks(settings: TrainConfig, options: Any) -> None:
@@ -282,8 +306,9 @@ def _card(settings: TrainConfig, description: Description, rows: list[dict[str, 
 
 Restores {restores} in English transcripts of speech. Type: `{description.type}`.
 
-It writes the marks {" ".join(mark for mark in settings.model.marks if mark)}. It does not change words: numbers stay as
-the recogniser wrote them (no inverse text normalisation). Other languages pass through unimproved.
+It writes the marks {" ".join(mark for mark in description.labels.get("mark", ()) if mark)}.
+It does not change words: numbers stay as the recogniser wrote them (no inverse text normalisation). Other languages
+pass through unimproved.
 
 ## Trained on
 

@@ -78,6 +78,8 @@ def taught_pack(model: Any, teacher: Any, pack: Pack) -> Encoded:
 
     The teacher is a network or an ensemble of them, which read the pack with vocabularies of their own.
     """
+    if not len(pack):
+        raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
     members = getattr(teacher, "members", (teacher,))
     for member in members:

@@ -69,7 +69,7 @@ class Confusions:
                 continue
             replaced[number[word]] = self._rate(word, sum(known.values()), rate)
             spread = np.repeat([first[number[other]] for other in known], [*known.values()])
-            others[number[word]] = spread[np.linspace(0, len(spread) - 1, _DRAWS).astype(int)]
+            others[number[word]] = spread[((np.arange(_DRAWS) + 0.5) * len(spread) / _DRAWS).astype(int)]
         return Heard(pack.numbers, others, replaced, self._missed(number))
 
     def _missed(self, number: Mapping[str, int]) -> Array:

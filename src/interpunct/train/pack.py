@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ class Pack:
     forms: Mapping[str, int]
     """How often each surface form occurs that no rule gives back."""
     sources: tuple[str, ...] = ()
-    """The corpora, as "corpus:split"."""
+    """The corpora, as "corpus:split"; a model's card names them with their licences."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -112,8 +113,9 @@ class Pack:
             tuple(dict.fromkeys(source for pack in packs for source in pack.sources)),
         )
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the pack to a file."""
+        path = Path(path)
         about = {"pack": _FORMAT, "sources": self.sources, "forms": self.forms}
         arrays: dict[str, Any] = {
             "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
@@ -134,12 +136,15 @@ class Pack:
                 about = json.loads(arrays["about"].tobytes())
                 if about["pack"] != _FORMAT:
                     raise InputError("made by another version of interpunct; pack the corpora again", path=str(path))
-                words = tuple(arrays["words"].tobytes().decode().split("\n"))
+                words = tuple(filter(None, arrays["words"].tobytes().decode().split("\n")))
                 tags = {task: arrays[task] for task in _TAGS}
                 return cls(words, arrays["numbers"], tags, arrays["documents"], about["forms"], tuple(about["sources"]))
         except FileNotFoundError:
             raise InputError("no such file; make it with recipes/bundled/pack.py", path=str(path)) from None
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except InputError:
+            raise
+        except (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error,
+                zipfile.BadZipFile) as error:  # fmt: skip
             raise InputError(f"not a pack of corpora ({error}); pack them again", path=str(path)) from None
 
     def texts(self) -> Iterator[str]:
