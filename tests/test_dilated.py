@@ -156,7 +156,7 @@ def test_model_sees_as_many_words_as_it_says() -> None:
 def test_model_sees_as_many_pieces_around_a_word_as_it_says() -> None:
     count, word = 40, 20
     pieces, words = torch.full((1, count), 7), torch.tensor([[word]])
-    for pairs, more in ((None, 0), (40, 1)):
+    for pairs, more in ((0, 0), (40, 1)):
         model = made(pairs=pairs, dilations=(), piece_dilations=(1, 2), kernel=5)
         assert model.options.piece_reach == 8
         before = logits(model, pieces, words)
