@@ -31,6 +31,7 @@ MODELS: dict[str, str] = {
     "dilated": "interpunct.models.dilated:Dilated",
     "transformer": "interpunct.models.transformer:Transformer",
     "ngram_crf": "interpunct.models.ngram_crf:NgramCRF",
+    "tag_crf": "interpunct.models.tag_crf:TagCRF",
     "ensemble": "interpunct.models.ensemble:Ensemble",
     "onnx": "interpunct.models.onnx:OnnxModel",
 }
