@@ -125,7 +125,7 @@ class NgramCRF(Described):
 
     def __init__(self, description: Description, chains: Mapping[str, Chain]) -> None:
         self.description = description
-        self.options: NgramCRFOptions = config.build(NgramCRFOptions, description.options)
+        self.options: Any = config.build(self.OPTIONS, description.options)
         self.chains = dict(chains)
 
     @classmethod
@@ -142,7 +142,7 @@ class NgramCRF(Described):
         seed: int = 1,  # noqa: ARG003
     ) -> Self:
         """Make an untrained model, for which all labels are alike; its vocabulary comes with training."""
-        checked = config.build(NgramCRFOptions, options)
+        checked = config.build(cls.OPTIONS, options)
         description = Description(
             cls.TYPE, name, version, labels, checked.as_context(), licence,
             tuple(trained_on), asdict(checked),
@@ -157,10 +157,11 @@ class NgramCRF(Described):
         tasks: dict[str, Array] = {}
         best: dict[str, Ints] = {}
         for task, chain in self.chains.items():
-            tasks[task], best[task] = chain.read(self._features(texts), len(texts))
+            tasks[task], best[task] = chain.read(self.features(task, texts), len(texts))
         return Scores(tasks, {}, best)
 
-    def _features(self, texts: Sequence[str]) -> Iterator[list[str]]:
+    def features(self, _task: str, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Yield what a task's chain sees of each word: the same for every task, unless a type says otherwise."""
         return ngrams(texts, window_words=self.options.window_words, order=self.options.order)
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> EncodedTexts:
@@ -213,7 +214,7 @@ class NgramCRF(Described):
         names = [crfsuite_label(label) for label in self.labels[task]]
         count = 0
         for texts, labels in self._texts(train):
-            features = list(self._features(texts))
+            features = list(self.features(task, texts))
             column = labels[task]
             for begin, stop in known_runs(column, longest=self.options.sequence):
                 trainer.append(features[begin:stop], [names[label] for label in column[begin:stop]])

@@ -9,20 +9,16 @@ speech. `tagged_documents` makes such text of GUM and CoNLL-2000. Needs the extr
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-from interpunct import config
 from interpunct.corpora.syntax import TaggedSentence
 from interpunct.features import normalise
 from interpunct.models.encoded import Tagged
-from interpunct.models.folder import Description
-from interpunct.models.ngram_crf import BEGIN, END, Chain, EncodedTexts, NgramCRF, NgramCRFOptions, ngrams
-from interpunct.models.scores import Array, Ints, Scores
+from interpunct.models.ngram_crf import BEGIN, END, EncodedTexts, NgramCRF, NgramCRFOptions, ngrams
 from interpunct.transcript import Transcript, Word
 
 POS, CHUNK = "pos", "chunk"
@@ -84,61 +80,23 @@ class TagCRF(NgramCRF):
     TYPE: ClassVar[str] = "tag_crf"
     OPTIONS: ClassVar[Any] = TagCRFOptions
 
-    def __init__(self, description: Description, chains: Mapping[str, Chain]) -> None:
-        self.description = description
-        self.options: TagCRFOptions = config.build(TagCRFOptions, description.options)
-        self.chains = dict(chains)
-        self._task = POS
-
     @classmethod
-    def create(
-        cls,
-        *,
-        name: str,
-        version: str,
-        labels: Mapping[str, tuple[str, ...]],
-        options: Mapping[str, Any],
-        words: Iterable[str],  # noqa: ARG003
-        trained_on: Sequence[str] = (),
-        licence: str = "",
-        seed: int = 1,  # noqa: ARG003
-    ) -> Self:
-        """Make an untrained model, for which all labels are alike; its vocabulary comes with training."""
-        checked = config.build(TagCRFOptions, options)
-        # Tasks are learned in their order, and chunks need the parts of speech.
-        ordered = {task: labels[task] for task in sorted(labels, key=lambda task: task == CHUNK)}
-        description = Description(
-            cls.TYPE, name, version, ordered, checked.as_context(), licence,
-            tuple(trained_on), asdict(checked),
-        )  # fmt: skip
-        return cls(description, {task: Chain(b"", names) for task, names in ordered.items()})
+    def create(cls, *, labels: Mapping[str, tuple[str, ...]], **others: Any) -> Self:
+        """Make an untrained model; tasks are learned in their order, and chunks need the parts of speech."""
+        return super().create(labels={task: labels[task] for task in sorted(labels, key=CHUNK.__eq__)}, **others)
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> EncodedTexts:
         """Encode documents with the model's own labels, short ones joined; every word is kept."""
         return super().encode(joined_documents(documents, words=self.options.joined))
 
-    def _scores(self, texts: Sequence[str]) -> Scores:
-        tasks: dict[str, Array] = {}
-        best: dict[str, Ints] = {}
-        for task, crf in self.chains.items():
-            pos = [self.labels[POS][place] for place in best[POS]] if task == CHUNK and POS in best else None
-            tasks[task], best[task] = crf.read(tag_features(texts, pos, options=self.options), len(texts))
-        return Scores(tasks, {}, best)
-
-    def _learn(self, task: str, train: EncodedTexts, iterations: int, seed: int) -> Any:
-        learner = copy.copy(self)  # the model that others may use meanwhile does not change
-        learner._task = task
-        return super(TagCRF, learner)._learn(task, train, iterations, seed)
-
-    def _features(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the features of the task that is being learned; parts of speech are found, not looked up.
+    def features(self, task: str, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Yield what a task's chain sees of each word; parts of speech are found for chunks, not looked up.
 
         So a chunker learns from tags as it will meet them, though with fewer mistakes: the tagger has read this text.
         """
         pos = None
-        if self._task == CHUNK and POS in self.chains:
-            plain = tag_features(texts, options=self.options)
-            _, best = self.chains[POS].read(plain, len(texts))
+        if task == CHUNK and POS in self.chains:
+            _, best = self.chains[POS].read(tag_features(texts, options=self.options), len(texts))
             pos = [self.labels[POS][place] for place in best]
         return tag_features(texts, pos, options=self.options)
 
