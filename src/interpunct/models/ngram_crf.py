@@ -157,11 +157,14 @@ class NgramCRF(Described):
         tasks: dict[str, Array] = {}
         best: dict[str, Ints] = {}
         for task, chain in self.chains.items():
-            tasks[task], best[task] = chain.read(self.features(task, texts), len(texts))
+            tasks[task], best[task] = chain.read(self.features(task, texts, best), len(texts))
         return Scores(tasks, {}, best)
 
-    def features(self, _task: str, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Yield what a task's chain sees of each word: the same for every task, unless a type says otherwise."""
+    def features(self, _task: str, texts: Sequence[str], _best: Mapping[str, Ints]) -> Iterator[list[str]]:
+        """Yield what a task's chain sees of each word: the same for every task, unless a type says otherwise.
+
+        `_best` are the labels that the chains of earlier tasks have found.
+        """
         return ngrams(texts, window_words=self.options.window_words, order=self.options.order)
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> EncodedTexts:
@@ -214,7 +217,7 @@ class NgramCRF(Described):
         names = [crfsuite_label(label) for label in self.labels[task]]
         count = 0
         for texts, labels in self._texts(train):
-            features = list(self.features(task, texts))
+            features = list(self.features(task, texts, {}))
             column = labels[task]
             for begin, stop in known_runs(column, longest=self.options.sequence):
                 trainer.append(features[begin:stop], [names[label] for label in column[begin:stop]])

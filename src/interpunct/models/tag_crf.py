@@ -19,6 +19,7 @@ from interpunct.corpora.syntax import TaggedSentence
 from interpunct.features import normalise
 from interpunct.models.encoded import Tagged
 from interpunct.models.ngram_crf import BEGIN, END, EncodedTexts, NgramCRF, NgramCRFOptions, ngrams
+from interpunct.models.scores import Ints
 from interpunct.transcript import Transcript, Word
 
 POS, CHUNK = "pos", "chunk"
@@ -89,15 +90,17 @@ class TagCRF(NgramCRF):
         """Encode documents with the model's own labels, short ones joined; every word is kept."""
         return super().encode(joined_documents(documents, words=self.options.joined))
 
-    def features(self, task: str, texts: Sequence[str]) -> Iterator[list[str]]:
+    def features(self, task: str, texts: Sequence[str], best: Mapping[str, Ints]) -> Iterator[list[str]]:
         """Yield what a task's chain sees of each word; parts of speech are found for chunks, not looked up.
 
         So a chunker learns from tags as it will meet them, though with fewer mistakes: the tagger has read this text.
         """
-        pos = None
-        if task == CHUNK and POS in self.chains:
-            _, best = self.chains[POS].read(tag_features(texts, options=self.options), len(texts))
-            pos = [self.labels[POS][place] for place in best]
+        if task != CHUNK or POS not in self.chains:
+            return tag_features(texts, options=self.options)
+        found = best.get(POS)
+        if found is None:  # in training, where each task is learned by itself
+            _, found = self.chains[POS].read(tag_features(texts, options=self.options), len(texts))
+        pos = [self.labels[POS][place] for place in found]
         return tag_features(texts, pos, options=self.options)
 
 
