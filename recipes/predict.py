@@ -49,7 +49,7 @@ def tests_of(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in TESTS]
 
 
-def choose_window(model: Any, recipe: Recipe, *, batch: int = 128) -> dict[int, float]:
+def choose_window(model: Any, recipe: Recipe, *, batch: int = 512) -> dict[int, float]:
     """Give the model the window that does best on the dev talks, and return the F1 of each that was tried."""
     dev = "dev" if recipe.tests == "ted" else "iq2dev"
     right = [mark for document in documents(dev) for mark in document.marks]

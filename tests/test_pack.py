@@ -169,6 +169,16 @@ def test_teachers_labels_are_brought_into_the_students_order(packed: Path) -> No
     assert np.array_equal(turned, straight[:, ::-1])
 
 
+def test_what_a_teacher_said_is_kept_for_the_next_student(packed: Path) -> None:
+    teacher: Any = load(trained(packed, "first"))
+    pack, kept = Pack.load(packed), packed.parent / "kept" / "all.npz"
+    said = taught_pack(teacher, teacher, pack, kept=kept).targets["mark"]
+    teacher.chances = None  # it is not asked again
+    assert np.array_equal(taught_pack(teacher, teacher, pack, kept=kept).targets["mark"], said)
+    with pytest.raises(InputError, match="delete it"):
+        taught_pack(teacher, teacher, Pack.joined([pack, pack]), kept=kept)
+
+
 def test_train_refuses_to_go_on_from_what_is_another_model(packed: Path) -> None:
     first = trained(packed, "first")
     text = CONFIG.format(pack=packed, start=f'start = "{first}"', teacher="")

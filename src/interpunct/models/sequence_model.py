@@ -238,6 +238,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
         }
         last = len(encoded) - words
         starts = np.array([*range(0, last, words - overlap), last])
+        starts = starts[np.argsort(shown.sizes(starts, words), kind="stable")]  # alike ones together need less padding
         for first in range(0, len(starts), batch):
             chosen = starts[first : first + batch]
             shape = shown.windows(chosen, words)
@@ -247,8 +248,9 @@ class SequenceModel(Described, ABC, Generic[Options]):
                 rows = torch.softmax(values.float(), dim=-1).half().cpu().numpy()
                 for start, row in zip(chosen.tolist(), rows, strict=True):
                     # Of two windows the later one decides from the middle of what they share.
-                    skipped = overlap // 2 if start else 0
-                    found[task][start + skipped : start + words] = row[skipped:]
+                    begin = overlap // 2 if start else 0
+                    end = words if start == last else words - overlap + overlap // 2
+                    found[task][start + begin : start + end] = row[begin:end]
         return found
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:

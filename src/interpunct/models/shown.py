@@ -20,6 +20,9 @@ from interpunct.models.pieces import PAD
 from interpunct.models.scores import Ints
 from interpunct.models.torch_loop import shuffled
 
+_POOL = 32
+"""Batches' worth of windows among which those of a batch are chosen by their length."""
+
 
 class ShowOptions(Protocol):
     """How text is shown."""
@@ -80,6 +83,7 @@ class Shown:
         self.unmarked = unmarked
         self.count = len(encoded)
         self.starts = encoded.starts
+        self._ends = encoded.ends
         self.pieces = torch.from_numpy(encoded.pieces).to(device)
         self.ends = torch.from_numpy(encoded.ends).to(device)
         self.labels = {task: torch.from_numpy(column).to(device) for task, column in encoded.labels.items()}
@@ -108,12 +112,23 @@ class Shown:
         window = min(self.options.window, self.count)
         offset = int(torch.randint(min(window, self.count - window + 1), (), generator=generator))
         starts = np.arange(offset, max(1, self.count - window + 1), window)
-        for chosen in shuffled(len(starts), self.options.batch, seed=seed):
-            # Some batches are cut short: users send short texts, too.
-            short = int(torch.randint(4, window + 1, (), generator=generator)) if window > 4 else window
-            size = short if torch.rand((), generator=generator) < 0.1 else window
-            rows = starts[chosen.numpy()]
-            yield self._gather(rows, rows + size, noise=True)
+        for chosen in shuffled(len(starts), self.options.batch * _POOL, seed=seed):
+            for rows in self._alike(starts[chosen.numpy()], window, generator):
+                # Some batches are cut short: users send short texts, too.
+                short = int(torch.randint(4, window + 1, (), generator=generator)) if window > 4 else window
+                size = short if torch.rand((), generator=generator) < 0.1 else window
+                yield self._gather(rows, rows + size, noise=True)
+
+    def _alike(self, starts: Ints, words: int, generator: torch.Generator) -> Iterator[Ints]:
+        """Cut windows into batches whose windows have about as many pieces: the shorter ones would be padded."""
+        order = np.argsort(self.sizes(starts, words), kind="stable")
+        batches = -(-len(starts) // self.options.batch)
+        for batch in torch.randperm(batches, generator=generator).tolist():
+            yield starts[order[batch * self.options.batch : (batch + 1) * self.options.batch]]
+
+    def sizes(self, starts: Ints, words: int) -> Ints:
+        """Return how many pieces the windows of so many words have that begin at these words."""
+        return self._ends[np.minimum(starts + words, self.count)] - self._ends[starts]
 
     def plain_batches(self) -> Iterator[Batch]:
         """Yield every word once, in order and without noise; all windows of a batch have the same length."""

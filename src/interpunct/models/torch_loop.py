@@ -11,12 +11,18 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import torch
 
 from interpunct.errors import ModelError
 from interpunct.models.loop_options import LoopOptions
+
+_DEEP = 8
+"""Of a stack of so many layers each is compiled by itself: they share a program, made in seconds; all take minutes."""
+
+Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
 
 
 def choose_device(name: str) -> torch.device:
@@ -31,7 +37,7 @@ def fit(
     *,
     batches: Callable[[int], Iterable[Any]],
     steps: int,
-    loss: Callable[[torch.nn.Module, Any], torch.Tensor],
+    loss: Loss,
     score: Callable[[torch.nn.Module], dict[str, float]],
     options: LoopOptions,
     log: Callable[[dict[str, float]], None],
@@ -48,8 +54,7 @@ def fit(
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
     averaged = copy.deepcopy(module) if options.average else module
-    # Sequences differ in length from batch to batch: one program for all of them.
-    measure = torch.compile(loss, dynamic=True) if options.compile else loss
+    measure = _compiled(module, loss) if options.compile else loss
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
     started = time.monotonic()
     for epoch in range(options.epochs):
@@ -80,6 +85,17 @@ def fit(
         raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
+
+
+def _compiled(module: torch.nn.Module, loss: Loss) -> Loss:
+    """Compile what training does; sequences differ in length from batch to batch, so one program is for all of them."""
+    stacks = [part for part in module.modules() if isinstance(part, torch.nn.ModuleList) and len(part) >= _DEEP]
+    if not stacks:
+        compiled: Loss = torch.compile(loss, dynamic=True)
+        return compiled
+    for layer in chain.from_iterable(stacks):
+        layer.compile(dynamic=True)
+    return loss
 
 
 def _schedule(options: LoopOptions, total: int) -> Callable[[int], float]:

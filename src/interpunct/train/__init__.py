@@ -63,6 +63,8 @@ class DataConfig:
     dev_tags: dict[str, list[str]] = field(default_factory=dict)
     teacher: str | None = None
     """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
+    kept: str | None = None
+    """A file for what the teacher says of the packs: read where it is there, else written for the next student."""
     misheard: tuple[str, ...] = ()
     """What tells how a recogniser mishears words, so that the words of packs are: "corpus:split:track"."""
     documents: int | None = None
@@ -172,7 +174,8 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
         if pack is None or specs.unpacked(settings.data.train):
             parts.append(taught(model, teacher, corpora_read))
         if pack is not None:
-            parts.append(taught_pack(model, teacher, pack))
+            kept = None if settings.data.kept is None else Path(settings.data.kept)
+            parts.append(taught_pack(model, teacher, pack, kept=kept))
     if pack is not None and settings.data.misheard:
         return replace(parts[0], heard=learned_from(settings.data.misheard).heard(pack))
     return joined(parts)

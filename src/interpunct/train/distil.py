@@ -7,12 +7,16 @@ labels. How much they count is the student's option `distil`.
 
 from __future__ import annotations
 
+import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from interpunct.decode.windows import score
 from interpunct.errors import InputError
@@ -73,25 +77,65 @@ def taught(
     return replace(encoded, targets=targets)
 
 
-def taught_pack(model: Any, teacher: Any, pack: Pack) -> Encoded:
+def taught_pack(model: Any, teacher: Any, pack: Pack, *, kept: Path | None = None) -> Encoded:
     """Encode a pack for a student and put the teacher's probabilities beside its labels, the quick way.
 
-    The teacher is a network or an ensemble of them, which read the pack with vocabularies of their own.
+    The teacher is a network or an ensemble of them, which read the pack with vocabularies of their own. What it says is
+    read from the file `kept` where there is one, and else written there for the next student.
     """
     if not len(pack):
         raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
+    if kept is not None and kept.exists():
+        said = _read_kept(kept, teacher, pack)
+    else:
+        said = _asked(teacher, pack)
+        if kept is not None:
+            _keep(kept, said, teacher, pack)
+    targets = {task: said[task][:, order] for task, order in columns.items()}
+    return replace(pack.encoded(model.vocabulary, model.labels), targets=targets)
+
+
+def _asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
+    """Return what a teacher says of every word of a pack, in its own order of labels."""
     members = getattr(teacher, "members", (teacher,))
     for member in members:
         if not hasattr(member, "chances"):
             raise InputError(f"the teacher {member.name} cannot read packs; name corpora in data.train")
-    targets: dict[str, Chances] = {}
+    found: dict[str, Chances] = {}
     for member in members:
         said = member.chances(pack.encoded(member.vocabulary, member.labels))
-        for task, order in columns.items():
+        for task, names in teacher.labels.items():
+            order = [member.labels[task].index(name) for name in names]
             share = said[task][:, order] / np.float16(len(members))
-            targets[task] = targets[task] + share if task in targets else share
-    return replace(pack.encoded(model.vocabulary, model.labels), targets=targets)
+            found[task] = found[task] + share if task in found else share
+    return found
+
+
+def _keep(path: Path, said: Mapping[str, Chances], teacher: Any, pack: Pack) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, about=_about(teacher, pack), **said)
+
+
+def _read_kept(path: Path, teacher: Any, pack: Pack) -> dict[str, Chances]:
+    with np.load(path) as arrays:
+        if not np.array_equal(arrays["about"], _about(teacher, pack)):
+            raise InputError(
+                f"not what the teacher {teacher.name} says of these packs; delete it, and it is asked again",
+                path=str(path),
+            )
+        return {task: arrays[task] for task in teacher.labels}
+
+
+def _about(teacher: Any, pack: Pack) -> npt.NDArray[np.uint8]:
+    """Return what tells one teacher's words about a pack from any other's."""
+    about = {
+        "teacher": teacher.name,
+        "labels": {task: list(names) for task, names in teacher.labels.items()},
+        "words": zlib.crc32("\n".join(pack.words).encode(), zlib.crc32(pack.numbers.tobytes())),
+    }
+    return np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
 
 
 def _columns(model: Student, teacher: Model) -> dict[str, Ints]:
