@@ -1,0 +1,13 @@
+"""The audio room: a recording beside its transcript.
+
+In: any audio that soundfile reads, and the words that were said. Out: when each word, and each phone of it, was said.
+Needs the extra [audio], which is imported only when used. `sound.py` reads samples, `speech.py` finds pauses,
+`window.py` cuts an hour into pieces, `spelling.py` says how words sound, `listener.py` hears them in a piece, and
+`aligner.py` walks over the recording.
+"""
+
+from __future__ import annotations
+
+from interpunct.audio.aligner import AlignOptions, AudioAlignment, Phone, align_audio, align_phones
+
+__all__ = ["AlignOptions", "AudioAlignment", "Phone", "align_audio", "align_phones"]

@@ -1,0 +1,45 @@
+"""What the command says to a person: tables and messages.
+
+In: rows, messages. Out: a table on standard output, an error of one line on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*header, box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    print_rich(table)
+
+
+def print_rich(renderable: Any) -> None:
+    """Print what rich renders."""
+    from rich.console import Console
+
+    # A table in a pipe is for other programs: it is never folded.
+    Console(width=None if sys.stdout.isatty() else 400).print(renderable)
+
+
+def complain(message: str) -> None:
+    """Say in one line, on standard error, what is wrong."""
+    if sys.stderr is not None:
+        click.echo(f"interpunct: error: {' '.join(message.split())}", err=True)
+
+
+def forget_stdout() -> None:
+    """Keep Python from flushing, at its end, what nobody can take any more."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""`interpunct train`, `tune` and `export`: what makes models.
+
+In: a configuration, or a model's folder. Out: a folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("-o", "--output", required=True, metavar="MODEL_DIR", help="The folder of the new model.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, e.g. train.epochs=3.")
+def train(config: str, output: str, overrides: tuple[str, ...]) -> None:
+    """Train a model from corpora."""
+    from interpunct.train import train as run_training
+
+    def log(row: dict[str, Any]) -> None:
+        click.echo("  ".join(f"{name} {value}" for name, value in row.items()), err=True)
+
+    description = run_training(config, output, overrides=overrides, log=log)
+    click.echo(f"{description.title} written to {output}")
+
+
+@click.command()
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the search; one begun there goes on.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, e.g. tune.trials=20.")
+def tune(config: str, output: str, overrides: tuple[str, ...]) -> None:
+    """Search a model's options for the lowest error on dev."""
+    from interpunct.train.tune import tune as run_tuning
+
+    def log(row: dict[str, Any]) -> None:
+        click.echo("  ".join(f"{name} {value}" for name, value in row.items()), err=True)
+
+    tuned = run_tuning(config, output, overrides=overrides, log=log)
+    click.echo(f"{tuned.task} SER {tuned.value:.4f} on dev, the best of {tuned.trials} trials, with:")
+    for name, value in tuned.params.items():
+        click.echo(f"  {name} = {value}")
+    click.echo(f"{tuned.config} written; train with it")
+
+
+@click.command()
+@click.argument("model", metavar="MODEL_DIR")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the exported model.")
+@click.option("--int8", is_flag=True, help="Store weights as bytes.")
+def export(model: str, output: str, int8: bool) -> None:
+    """Export a trained model to ONNX, which runs without torch."""
+    from interpunct.export import export as run_export
+
+    description = run_export(model, output, int8=int8)
+    click.echo(f"{description.title} written to {output}")

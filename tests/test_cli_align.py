@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interpunct.audio.sound import RATE
+from interpunct.corpora import ljspeech
+from test_cli import Command
+
+pytest.importorskip("soundfile")
+pytest.importorskip("soxr")
+pytest.importorskip("pocketsphinx")
+
+
+@pytest.fixture
+def interpunct(capfdbinary: pytest.CaptureFixture[bytes]) -> Command:
+    return Command(capfdbinary)
+
+
+def test_cli_align_times_every_word_and_keeps_the_text(interpunct: Command, data: Path, tmp_path: Path) -> None:
+    clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
+    words = [word.token for word in clip.words]
+    (tmp_path / "said.txt").write_text(" ".join(words))
+    audio = ljspeech.audio_path(data, clip.source)
+    found = interpunct("align", audio, tmp_path / "said.txt")
+    document = json.loads(found.out)
+    assert (found.code, found.err) == (0, "")
+    assert [word["raw"] for word in document["words"]] == words
+    times = [time for word in document["words"] for time in (word["start"], word["end"])]
+    assert times == sorted(times)
+    assert 0 < times[-1] < 20
+    # A name says the format, as it does everywhere.
+    assert interpunct("align", audio, tmp_path / "said.txt", "-o", tmp_path / "said.srt").code == 0
+    assert (tmp_path / "said.srt").read_text().startswith("1\n00:00:0")
+
+
+def test_cli_align_refuses_what_cannot_be_aligned(interpunct: Command, tmp_path: Path) -> None:
+    import numpy as np
+    import soundfile
+
+    (tmp_path / "said.txt").write_text("and so it was")
+    (tmp_path / "two.jsonl").write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "Two."}\n')
+    soundfile.write(tmp_path / "silent.wav", np.zeros(3 * RATE), RATE)
+    for audio, transcript, what in (
+        ("silent.wav", "said.txt", "does not fit this recording"),
+        ("none.wav", "said.txt", "none.wav"),
+        ("said.txt", "said.txt", "said.txt"),
+        ("silent.wav", "two.jsonl", "holds 2 documents"),
+        ("silent.wav", "none.txt", "none.txt"),
+    ):
+        found = interpunct("align", tmp_path / audio, tmp_path / transcript)
+        assert found.code == 2
+        assert found.out == ""
+        assert what in found.err
+        assert found.err.count("\n") == 1
