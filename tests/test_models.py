@@ -35,7 +35,7 @@ TINY: dict[str, dict[str, Any]] = {
     "bigru": {**SHOWN, "hidden": 32, "layers": 2, "dropout": 0.0},
     "blstm_crf": {**SHOWN, "units": 32, "dropout": 0.0, "shortest": 12, "longest": 24, "batch": 16},
     "cnn1": {**SHOWN, "static": False, "window": 16, "batch": 1, "filters": 16, "layers": (64,), "dropout": 0.0},
-    "cnn2": {**SHOWN, "static": False, "window": 16, "batch": 1, "filters": (8, 8), "layers": (64,), "dropout": 0.0},
+    "cnn2": {**SHOWN, "static": False, "window": 16, "batch": 1, "filters": (16, 16), "layers": (64,), "dropout": 0.0},
     "dilated": {**SHOWN, "width": 32, "pairs": 64, "dropout": 0.0},
     "dnn": {**SHOWN, "static": False, "window": 16, "batch": 1, "layers": (64, 32), "dropout": 0.0},
     "llama": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,5 +201,10 @@ def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:
     found = model.chances(pack.encoded(model.vocabulary, model.labels), batch=2)
     slow = np.concatenate([scores.tasks["mark"] for _, scores in score(model, [Features(tuple(pack.texts()))])])
     assert np.abs(found["mark"] - np.exp(slow)).max() < 0.05  # windows blend otherwise at their edges
+    # Windows of so many pieces are others, which see a little less or more on either side.
+    model.options = replace(model.options, pieces=24)
+    full = model.chances(pack.encoded(model.vocabulary, model.labels), batch=2)
+    assert np.abs(full["mark"] - np.exp(slow)).max() < 0.1
+    model.options = replace(model.options, pieces=0)
     taught = taught_pack(model, model, pack)
     assert np.array_equal(taught.targets["case"], found["case"])

@@ -8,11 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
 from interpunct.models.encoded import IGNORED, Encoded, Heard  # noqa: E402
-from interpunct.models.shown import Batch, Shown  # noqa: E402
+from interpunct.models.shown import Batch, Shown, covering  # noqa: E402
 
 MARKED = (3, 7, 11, 19)
 CPU = torch.device("cpu")
@@ -24,6 +26,7 @@ class Options:
     shortest: int = 0
     longest: int = 0
     batch: int = 3
+    pieces: int = 0
     noise: float = 0.0
     dropped: float = 0.0
     doubled: float = 0.0
@@ -117,6 +120,48 @@ def test_shown_mishears_about_as_often_as_told() -> None:
             total += max(words) - min(words) + 1
     assert 0.16 < 1 - len(kept) / total < 0.24
     assert 0.07 < twice / total < 0.13
+
+
+@pytest.mark.parametrize("noised", [False, True])
+def test_shown_windows_of_so_many_pieces_are_full(noised: bool) -> None:
+    options = Options(window=8, pieces=16, batch=4, dropped=0.1 * noised, doubled=0.1 * noised)
+    shown = Shown(corpus(300), options, CPU, unmarked=0)
+    torch.manual_seed(1)
+    batches = [batch for seed in range(3) for batch in shown.batches(seed)]
+    full = [batch for batch in batches if batch.full]
+    assert len(full) > len(batches) / 2
+    words = set()
+    for batch in full:
+        assert batch.pieces.shape[1] == 16
+        assert batch.lengths.tolist() == [16] * len(batch.lengths)
+        for row, lasts in enumerate(batch.words):
+            known = batch.labels["mark"][row] != IGNORED
+            first = 0
+            for last, mark in zip(lasts[known].tolist(), batch.labels["mark"][row][known].tolist(), strict=True):
+                found = batch.pieces[row, first : last + 1].tolist()
+                word = found[0] // 100 - 1
+                assert found == [100 * (word + 1) + part for part in range(1 + word % 3)]
+                assert noised or mark == int(word in MARKED)
+                words.add(word)
+                first = last + 1
+            cut = batch.pieces[row, first:].tolist()  # the word that the window's end cuts has no label
+            assert len(cut) < 3
+            assert len({piece // 100 for piece in cut}) < 2
+    assert len(words) > 250
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(1, 9), st.integers(0, 5))
+def test_covering_windows_hold_every_word_and_no_piece_too_many(sizes: list[int], pieces: int, overlap: int) -> None:
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    begin, stop = covering(ends, pieces, overlap)
+    assert (begin[0], stop[-1]) == (0, len(sizes))
+    for first, last in zip(begin.tolist(), stop.tolist(), strict=True):
+        assert ends[last] - ends[first] <= pieces or last == first + 1
+        assert last == len(sizes) or ends[last + 1] - ends[first] > pieces  # it is as long as it can be
+    for (first, last), (following, end) in pairwise(zip(begin.tolist(), stop.tolist(), strict=True)):
+        assert first < following <= last
+        assert last < end or following == first + 1
+        assert last - following <= overlap
 
 
 def test_shown_words_misheard_keep_their_labels() -> None:

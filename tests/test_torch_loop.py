@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
-from interpunct.models.torch_loop import fit  # noqa: E402
+from interpunct.models.torch_loop import _Clock, _schedule, fit  # noqa: E402
 
 
-def losses(options: LoopOptions) -> list[float]:
+class Deep(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
+    """A deep stack of layers, which is compiled layer by layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack = torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(9))
+
+    def forward(self, given: Any) -> Any:
+        for layer in self.stack:
+            given = given + 0.1 * layer(given)
+        return given
+
+
+def losses(options: LoopOptions, kind: Callable[[], Any] = lambda: torch.nn.Linear(1, 1)) -> list[float]:
     """Fit a line to points on a line; return the loss of each epoch."""
     torch.manual_seed(1)
     x = torch.linspace(-1, 1, 32)[:, None]
@@ -23,7 +38,7 @@ def losses(options: LoopOptions) -> list[float]:
         return ((module(batch[0]) - batch[1]) ** 2).mean()
 
     fit(
-        torch.nn.Linear(1, 1),
+        kind(),
         batches=lambda _: [(x[half::2], 3 * x[half::2] + 1) for half in (0, 1)] * 10,
         steps=20,
         loss=loss,
@@ -40,6 +55,28 @@ def test_fit_minimises_the_loss() -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with a C++ compiler, and there is none")
-def test_fit_compiled_learns_the_same() -> None:
-    plain, compiled = (losses(LoopOptions(epochs=3, rate=0.1, device="cpu", compile=flag)) for flag in (False, True))
+@pytest.mark.parametrize(("kind", "what"), [(lambda: torch.nn.Linear(1, 1), "whole"), (Deep, "layers")])
+def test_fit_compiled_learns_the_same(kind: Callable[[], Any], what: Literal["whole", "layers"]) -> None:
+    options = [LoopOptions(epochs=3, rate=0.1, device="cpu", compile=each) for each in ("", what)]
+    plain, compiled = (losses(each, kind) for each in options)
     assert compiled == pytest.approx(plain, abs=1e-4)
+
+
+def test_fit_ends_with_its_time_at_a_low_rate() -> None:
+    started = time.monotonic()
+    found = losses(LoopOptions(epochs=1_000_000, seconds=0.5, rate=0.1, device="cpu"))
+    assert 0.5 <= time.monotonic() - started < 5
+    assert len(found) < 10_000
+    with pytest.raises(ValueError, match="seconds"):
+        LoopOptions(seconds=0)
+
+
+def test_rate_falls_with_the_steps_or_the_time_whichever_is_ahead() -> None:
+    options = LoopOptions(warmup=0.0, epochs=1)
+    clock = _Clock(None)
+    slow = _schedule(options, 100, clock)
+    assert [round(slow(step), 2) for step in (0, 50, 100)] == [1.0, 0.5, 0.0]
+    half = _Clock(1000.0)
+    half._started -= 500
+    late = _schedule(options, 100, half)
+    assert [round(late(step), 2) for step in (0, 50, 75)] == [0.5, 0.5, 0.15]

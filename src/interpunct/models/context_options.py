@@ -29,7 +29,7 @@ class ContextOptions:
         return Context(self.window, self.overlap)
 
 
-_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs"))
+_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs", "pieces"))
 _SHARES = frozenset(("noise", "dropped", "doubled", "smoothing", "distil"))
 
 

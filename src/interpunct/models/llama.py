@@ -86,7 +86,7 @@ class Attention(nn.Module):
         self.input = nn.Linear(options.width, (options.heads + 2 * options.kv_heads) * numbers, bias=False)
         self.output = nn.Linear(options.width, options.width, bias=False)
 
-    def forward(self, states: Tensor, turn: Rotation, mask: Tensor) -> Tensor:
+    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None) -> Tensor:
         """Return what the layer adds to states (windows × pieces × width)."""
         projected = self.input(self.norm(states)).unflatten(-1, (self.heads + 2 * self.kv_heads, -1)).transpose(1, 2)
         queries, keys, values = projected.split([self.heads, self.kv_heads, self.kv_heads], dim=1)
@@ -122,7 +122,7 @@ class Layer(nn.Module):
         self.inner = Inner(options)
         self.dropout = nn.Dropout(options.layer_dropout)
 
-    def forward(self, states: Tensor, turn: Rotation, mask: Tensor) -> Tensor:
+    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None) -> Tensor:
         """Return new states of pieces."""
         states = states + self.dropout(self.attention(states, turn, mask))
         return states + cast(Tensor, self.dropout(self.inner(states)))
@@ -142,8 +142,8 @@ class Trunk(nn.Module):
         paces = torch.exp(torch.arange(half, dtype=torch.float32) * (-math.log(options.theta) / half))
         self.register_buffer("paces", paces, persistent=False)
 
-    def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        """Return states of pieces; the mask (windows × 1 × 1 or pieces × pieces) shows which pieces see which."""
+    def forward(self, pieces: Tensor, mask: Tensor | None) -> Tensor:
+        """Return states of pieces; the mask (windows × 1 × 1 or pieces × pieces) shows which see which; None is all."""
         turn = rotation(torch.arange(pieces.shape[1], device=pieces.device), self.paces)
         states = self.embedding(pieces)  # (windows, pieces, width)
         for layer in self.layers:
@@ -160,9 +160,10 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
         self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
 
-    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
+    def forward(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
-        mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None, None, None]  # (…, 1, 1, pieces)
+        places = torch.arange(pieces.shape[1], device=pieces.device)
+        mask = None if lengths is None else places < lengths[:, None, None, None]  # (windows, 1, 1, pieces)
         states = self.trunk(pieces, mask)
         at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
         at_words = self.dropout(at_words)  # (windows, words, width)
@@ -174,6 +175,7 @@ class Llama(SequenceModel[LlamaOptions]):
 
     TYPE = "llama"
     OPTIONS = LlamaOptions
+    UNPADDED = True
 
     @staticmethod
     def build(options: LlamaOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:

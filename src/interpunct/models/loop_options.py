@@ -11,6 +11,8 @@ class LoopOptions:
     """How to train."""
 
     epochs: int = 10
+    seconds: float | None = None
+    """Stop after so long, though epochs are left; the rate falls with the time, so that it ends where it should."""
     rate: float = 2e-3
     warmup: float = 0.05
     """The share of the way on which the rate rises; with the schedule "root", the number of steps."""
@@ -22,8 +24,11 @@ class LoopOptions:
     device: str = "auto"
     mixed: bool = True
     """Whether to compute in bfloat16 where it matters, on CUDA."""
-    compile: bool = False
-    """Whether torch compiles the network first: a minute at the start, then fewer and larger steps of the device."""
+    compile: Literal["", "whole", "layers"] = ""
+    """What torch compiles first, so that a device has fewer and larger things to do: the whole of a step, or each layer.
+
+    Layers of one shape share a program, which is made in seconds; that of a deep network's whole step takes minutes.
+    """
     average: float = 0.0
     """Decay of a moving average of the weights, which is then what is scored and kept; 0 is none."""
 
@@ -32,6 +37,10 @@ class LoopOptions:
             raise ValueError(f"average {self.average} must be at least 0 and below 1")
         if not (0 <= self.warmup < 1 if self.schedule == "cosine" else self.warmup >= 1):
             raise ValueError(f"warmup {self.warmup}: a share below 1, or with the schedule root at least one step")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ValueError(f"seconds {self.seconds} must be above 0; leave it out to train all epochs")
+        if self.seconds is not None and self.schedule == "root":
+            raise ValueError("seconds end a cosine; the schedule root knows no end")
         if self.epochs < 0 or not self.rate > 0 or not self.clip > 0:
             raise ValueError("epochs must not be negative, and rate and clip must be above 0")
         if self.device != "auto" and self.device.split(":")[0] not in ("cpu", "cuda", "mps"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -31,7 +31,7 @@ from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Pieces, Vocabulary
 from interpunct.models.scores import Chances, Scores
-from interpunct.models.shown import Batch, Shown
+from interpunct.models.shown import Batch, Shown, covering
 from interpunct.transcript import Transcript
 
 WEIGHTS = "weights.pt"
@@ -61,6 +61,8 @@ class SequenceOptions(ContextOptions):
     """The share of a label's probability that goes to all others in training."""
     distil: float = 0.5
     """How much a teacher's probabilities count beside the labels, where there is a teacher."""
+    pieces: int = 0
+    """Pieces of every training window, so that nothing is padded; 0 is as many as `window` words have."""
     shortest: int = 0
     """Words of a training sequence at least, each beginning with a sentence; 0 cuts windows anywhere."""
     longest: int = 0
@@ -81,8 +83,8 @@ Options = TypeVar("Options", bound=SequenceOptions)
 class Network(Protocol):
     """What a model type's network does."""
 
-    def __call__(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
-        """Return each task's logits at each word's last piece."""
+    def __call__(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
+        """Return each task's logits at each word's last piece; lengths are None where a type is `UNPADDED`."""
 
 
 def known_mean(losses: Tensor, labels: Tensor) -> Tensor:
@@ -107,6 +109,8 @@ class SequenceModel(Described, ABC, Generic[Options]):
     TYPE: ClassVar[str]
     OPTIONS: ClassVar[Any]
     """The dataclass of the type's options."""
+    UNPADDED: ClassVar[bool] = False
+    """Whether the network takes None for the lengths of windows without padding, and is faster for it."""
 
     def __init__(self, description: Description, vocabulary: Vocabulary) -> None:
         self.description = description
@@ -229,29 +233,47 @@ class SequenceModel(Described, ABC, Generic[Options]):
 
         Documents are read as one running text, on the network's device: the quick way through millions of words.
         """
-        context = self.context
-        words = min(context.words or self.options.window, len(encoded))
-        overlap = min(context.overlap, words - 1) if context.words and not context.restart else words // 4
         shown = Shown(encoded, self.options, self.device)
         found: dict[str, Chances] = {
             task: np.empty((len(encoded), len(names)), np.float16) for task, names in self.labels.items()
         }
-        last = len(encoded) - words
-        starts = np.array([*range(0, last, words - overlap), last])
-        starts = starts[np.argsort(shown.sizes(starts, words), kind="stable")]  # alike ones together need less padding
-        for first in range(0, len(starts), batch):
-            chosen = starts[first : first + batch]
-            shape = shown.windows(chosen, words)
+        for shape, spans in self._overlapping(shown, encoded, batch):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-                logits = self.network(shape.pieces, shape.lengths, shape.words)
+                logits = self.network(shape.pieces, self._lengths(shape), shape.words)
             for task, values in logits.items():
                 rows = torch.softmax(values.float(), dim=-1).half().cpu().numpy()
-                for start, row in zip(chosen.tolist(), rows, strict=True):
-                    # Of two windows the later one decides from the middle of what they share.
-                    begin = overlap // 2 if start else 0
-                    end = words if start == last else words - overlap + overlap // 2
-                    found[task][start + begin : start + end] = row[begin:end]
+                for (start, first, last), row in zip(spans, rows, strict=True):
+                    found[task][first:last] = row[first - start : last - start]
         return found
+
+    def _overlapping(
+        self, shown: Shown, encoded: Encoded, batch: int
+    ) -> Iterator[tuple[Batch, list[tuple[int, int, int]]]]:
+        """Yield windows of a corpus, and of each its first word and those from and to which it decides.
+
+        Of two windows the later one decides from the middle of what they share.
+        """
+        context, count = self.context, len(encoded)
+        words = min(context.words or self.options.window, count)
+        overlap = min(context.overlap, words - 1) if context.words and not context.restart else words // 4
+        if self.options.pieces and count > self.options.pieces:
+            begin, stop = covering(encoded.ends, self.options.pieces, overlap)
+        else:
+            begin = np.array([*range(0, count - words, words - overlap), count - words])
+            stop = begin + words
+        middle = (begin[1:] + stop[:-1]) // 2
+        decided = np.stack([begin, np.concatenate([[0], middle]), np.concatenate([middle, [count]])], axis=1)
+        # All windows but the last one are full of pieces, or have about as many as the others of their batch.
+        order = np.arange(len(begin) - 1)
+        if not self.options.pieces:
+            order = order[np.argsort(shown.sizes(begin[:-1], words), kind="stable")]
+        for place in range(0, len(order), batch):
+            rows = order[place : place + batch]
+            size = int((stop - begin)[rows].max())
+            # One word more than a window holds, so that all of them are filled to the last piece.
+            full = {"words": size + 1, "pieces": self.options.pieces} if self.options.pieces else {"words": size}
+            yield shown.windows(begin[rows], **full), list(map(tuple, decided[rows].tolist()))
+        yield shown.windows(begin[-1:], int(stop[-1] - begin[-1])), [tuple(decided[-1].tolist())]
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:
         """Encode documents with the model's own vocabulary and labels."""
@@ -287,12 +309,15 @@ class SequenceModel(Described, ABC, Generic[Options]):
         return self
 
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
-        logits = network(batch.pieces, batch.lengths, batch.words)
+        logits = network(batch.pieces, self._lengths(batch), batch.words)
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
             weight = self.options.weights.get(task, 1.0)
             total = total + weight * self.task_loss(task, values.float(), batch)
         return total
+
+    def _lengths(self, batch: Batch) -> Tensor | None:
+        return None if batch.full and self.UNPADDED else batch.lengths
 
     def task_loss(self, task: str, logits: Tensor, batch: Batch) -> Tensor:
         """Return one task's loss; where a teacher taught the batch, its probabilities count beside the labels."""

@@ -1,8 +1,9 @@
 """An encoded corpus on a device, shown to a network in sequences that are cut anew each epoch.
 
 In: an `Encoded` corpus. Out: batches of sequences as tensors, noised and in random order for training, plain and in
-order for scoring. Training sequences are windows of one length, cut anywhere; or, as in paper 000 (section 3.2), of
-random length, each beginning with a sentence, where the sentence that is cut off begins the next one.
+order for scoring. Training sequences are windows of so many words, or of so many pieces, cut anywhere; or, as in paper
+000 (section 3.2), of random length, each beginning with a sentence, where the sentence that is cut off begins the next
+one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ class ShowOptions(Protocol):
     @property
     def window(self) -> int:
         """Words in a window."""
+
+    @property
+    def pieces(self) -> int:
+        """Pieces in every training window; 0 is as many as its words have, and padding."""
 
     @property
     def shortest(self) -> int:
@@ -62,13 +67,17 @@ class ShowOptions(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """Sequences as tensors: `pieces` (sequences × pieces), `lengths`, `words` (sequences × words), labels per task."""
+    """Sequences as tensors: `pieces` (sequences × pieces), `lengths`, `words` (sequences × words), labels per task.
+
+    A batch that is `full` has no padding: all lengths are the same.
+    """
 
     pieces: Tensor
     lengths: Tensor
     words: Tensor
     labels: Mapping[str, Tensor]
     targets: Mapping[str, Tensor]
+    full: bool = False
 
 
 class Shown:
@@ -111,13 +120,18 @@ class Shown:
         generator = torch.Generator().manual_seed(seed)
         window = min(self.options.window, self.count)
         offset = int(torch.randint(min(window, self.count - window + 1), (), generator=generator))
-        starts = np.arange(offset, max(1, self.count - window + 1), window)
+        # Words that fill a window of so many pieces, however short they are and though some are left out.
+        enough = self.options.pieces + self.options.pieces // 8
+        full = self.options.pieces if 0 < enough <= self.count else 0
+        starts = np.arange(offset, max(1, self.count - (enough if full else window) + 1), window)
         for chosen in shuffled(len(starts), self.options.batch * _POOL, seed=seed):
             for rows in self._alike(starts[chosen.numpy()], window, generator):
                 # Some batches are cut short: users send short texts, too.
                 short = int(torch.randint(4, window + 1, (), generator=generator)) if window > 4 else window
-                size = short if torch.rand((), generator=generator) < 0.1 else window
-                yield self._gather(rows, rows + size, noise=True)
+                if torch.rand((), generator=generator) < 0.1:
+                    yield self._gather(rows, rows + short, noise=True)
+                else:
+                    yield self._gather(rows, rows + (enough if full else window), noise=True, pieces=full)
 
     def _alike(self, starts: Ints, words: int, generator: torch.Generator) -> Iterator[Ints]:
         """Cut windows into batches whose windows have about as many pieces: the shorter ones would be padded."""
@@ -141,11 +155,15 @@ class Shown:
         if rest:
             yield self._gather(np.array([self.count - rest]), np.array([self.count]), noise=False)
 
-    def windows(self, starts: Ints, words: int) -> Batch:
-        """Return the windows of so many words that begin at these words, without noise."""
-        return self._gather(starts, starts + words, noise=False)
+    def windows(self, starts: Ints, words: int, *, pieces: int = 0) -> Batch:
+        """Return the windows of so many words that begin at these words, without noise; perhaps cut at so many pieces.
 
-    def _gather(self, begin: Ints, stop: Ints, *, noise: bool) -> Batch:
+        Words behind the cut have no labels.
+        """
+        return self._gather(starts, starts + words, noise=False, pieces=pieces)
+
+    def _gather(self, begin: Ints, stop: Ints, *, noise: bool, pieces: int = 0) -> Batch:
+        """Return the sequences from and to these words; with `pieces` cut there, which all of them must reach."""
         size = int((stop - begin).max())
         starts, stops = torch.from_numpy(begin).to(self.device), torch.from_numpy(stop).to(self.device)
         rows = starts[:, None] + torch.arange(size, device=self.device)  # (sequences, words)
@@ -154,6 +172,12 @@ class Shown:
         again = second = torch.zeros_like(inside)
         if noise and (self.options.dropped or self.options.doubled or self.heard):
             rows, inside, again, second = self._missed(rows, inside)
+        spoken = self.heard.instead(rows) if noise and self.heard else rows
+        first = self.ends[spoken]  # each word's first piece
+        sizes = (self.ends[spoken + 1] - first) * inside
+        behind = sizes.cumsum(1)
+        if pieces:
+            inside = inside & (behind <= pieces)
         labels = {task: column[rows].masked_fill(~inside, IGNORED) for task, column in self.labels.items()}
         targets = {task: table[rows] for task, table in self.targets.items()}
         for task in labels.keys() - {"mark"}:
@@ -163,20 +187,19 @@ class Shown:
             if "mark" in targets:
                 targets["mark"] = targets["mark"].masked_fill(again[:, :, None], 0.0)
                 targets["mark"][:, :, self.unmarked].masked_fill_(again, 1.0)
-        spoken = self.heard.instead(rows) if noise and self.heard else rows
-        first = self.ends[spoken]  # each word's first piece
-        sizes = (self.ends[spoken + 1] - first) * inside
-        behind = sizes.cumsum(1)
-        lengths = sizes.sum(1)
-        places = torch.arange(int(lengths.max()), device=self.device).expand(len(rows), -1).contiguous()
+        # To ask a device for the longest one is to wait for it, which windows of so many pieces spare.
+        lengths = behind[:, -1].clamp(max=pieces) if pieces else behind[:, -1]
+        longest = pieces or int(lengths.max())
+        places = torch.arange(longest, device=self.device).expand(len(rows), -1).contiguous()
         word = torch.searchsorted(behind, places, right=True).clamp(max=size - 1)  # whose piece stands there
-        pieces = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]
+        read = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]
         if noise and self.options.noise:
-            others = self.pieces[torch.randint(len(self.pieces), pieces.shape, device=self.device)]
-            pieces = torch.where(torch.rand(pieces.shape, device=self.device) < self.options.noise, others, pieces)
-        pieces = pieces.masked_fill(places >= lengths[:, None], PAD)
+            others = self.pieces[torch.randint(len(self.pieces), read.shape, device=self.device)]
+            read = torch.where(torch.rand(read.shape, device=self.device) < self.options.noise, others, read)
+        if not pieces:
+            read = read.masked_fill(places >= lengths[:, None], PAD)
         words = (behind - 1).masked_fill(~inside, 0)
-        return Batch(pieces, lengths, words, labels, targets)
+        return Batch(read, lengths, words, labels, targets, full=bool(pieces))
 
     def _missed(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Leave out words and say words twice.
@@ -219,6 +242,24 @@ class _HeardOnDevice:
     def missed(self, rows: Tensor) -> Tensor:
         """Return how likely each word is to be missed."""
         return self.shares_missed[self.numbers[rows].long()]
+
+
+def covering(ends: Ints, pieces: int, overlap: int) -> tuple[Ints, Ints]:
+    """Return first words, and ends, of windows of at most so many pieces that cover a corpus and share `overlap` words.
+
+    `ends` is where each word's pieces begin, and where the last one's end.
+
+    >>> begin, stop = covering(np.array([0, 1, 3, 4, 5, 8, 9]), pieces=5, overlap=1)
+    >>> list(zip(begin.tolist(), stop.tolist()))
+    [(0, 4), (3, 6)]
+    """
+    begin, stop = [0], []
+    while True:
+        end = int(np.searchsorted(ends, ends[begin[-1]] + pieces, side="right")) - 1
+        stop.append(max(end, begin[-1] + 1))  # a word that is longer than a window is one
+        if stop[-1] >= len(ends) - 1:
+            return np.array(begin, dtype=np.int64), np.array(stop, dtype=np.int64)
+        begin.append(max(begin[-1] + 1, stop[-1] - overlap))
 
 
 def sentence_sequences(starts: Ints, count: int, *, shortest: int, longest: int, seed: int) -> tuple[Ints, Ints]:

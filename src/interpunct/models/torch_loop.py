@@ -11,16 +11,12 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 import torch
 
 from interpunct.errors import ModelError
 from interpunct.models.loop_options import LoopOptions
-
-_DEEP = 8
-"""Of a stack of so many layers each is compiled by itself: they share a program, made in seconds; all take minutes."""
 
 Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
 
@@ -52,11 +48,11 @@ def fit(
     optimizer = torch.optim.AdamW(
         learned, lr=options.rate, weight_decay=options.weight_decay, fused=device.type == "cuda"
     )
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs)))
+    clock = _Clock(options.seconds)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs), clock))
     averaged = copy.deepcopy(module) if options.average else module
-    measure = _compiled(module, loss) if options.compile else loss
+    measure = _compiled(module, loss, options.compile) if options.compile else loss
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
-    started = time.monotonic()
     for epoch in range(options.epochs):
         module.train()
         sums = torch.zeros((), device=device)
@@ -74,35 +70,64 @@ def fit(
                 _move(averaged, module, min(options.average, (1 + step) / (10 + step)))
             sums += value.detach()
             count += 1
+            if clock.share >= 1:
+                break
         averaged.eval()
-        with torch.no_grad():
+        # A program made for training would be made anew for what scoring does with the same layers.
+        with torch.no_grad(), torch.compiler.set_stance("force_eager" if options.compile else "default"):
             scores = score(averaged)
         row = {"epoch": epoch + 1, "loss": float(sums) / max(1, count), **scores}
-        log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(time.monotonic() - started, 1)})
+        log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(clock.passed, 1)})
         if scores["dev"] > best_score:
             best_score, best = scores["dev"], copy.deepcopy(averaged.state_dict())
+        if clock.share >= 1:
+            break
     if options.epochs and best_score == -math.inf:
         raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
 
 
-def _compiled(module: torch.nn.Module, loss: Loss) -> Loss:
+def _compiled(module: torch.nn.Module, loss: Loss, what: str) -> Loss:
     """Compile what training does; sequences differ in length from batch to batch, so one program is for all of them."""
-    stacks = [part for part in module.modules() if isinstance(part, torch.nn.ModuleList) and len(part) >= _DEEP]
-    if not stacks:
+    if what == "whole":
         compiled: Loss = torch.compile(loss, dynamic=True)
         return compiled
-    for layer in chain.from_iterable(stacks):
+    for layer in _layers(module):
         layer.compile(dynamic=True)
     return loss
 
 
-def _schedule(options: LoopOptions, total: int) -> Callable[[int], float]:
+def _layers(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """Yield the members of a network's lists of layers, but not of lists within them."""
+    for part in module.children():
+        if isinstance(part, torch.nn.ModuleList):
+            yield from part
+        else:
+            yield from _layers(part)
+
+
+class _Clock:
+    """How long training has gone on, and which share that is of the time it has."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._started = time.monotonic()
+
+    @property
+    def passed(self) -> float:
+        return time.monotonic() - self._started
+
+    @property
+    def share(self) -> float:
+        return self.passed / self._seconds if self._seconds else 0.0
+
+
+def _schedule(options: LoopOptions, total: int, clock: _Clock) -> Callable[[int], float]:
     """Return the rate's factor at each step."""
     if options.schedule == "root":
         return lambda step: min((step + 1) / options.warmup, math.sqrt(options.warmup / (step + 1)))
-    return lambda step: _rate(step / total, options.warmup)
+    return lambda step: _rate(max(step / total, clock.share), options.warmup)
 
 
 def _rate(progress: float, warmup: float) -> float:

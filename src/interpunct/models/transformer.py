@@ -51,7 +51,7 @@ class TransformerOptions(SequenceOptions):
         super().__post_init__()
         if self.width % self.heads:
             raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
-        if self.context == "whole" or max(self.window, self.longest) > self.positions:
+        if self.context == "whole" or max(self.window, self.longest, self.pieces) > self.positions:
             raise ValueError(f"positions {self.positions} must be enough for a window; make it shorter")
         if self.keep_layers and len(self.keep_layers) != self.layers:
             raise ValueError(f"keep_layers {self.keep_layers} must name as many layers as layers, {self.layers}")
@@ -75,13 +75,13 @@ class Layer(nn.Module):
         self.down_norm = nn.LayerNorm(options.width, eps=NORM_EPSILON)
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return new states (windows × pieces × width); `mask` tells pieces from padding."""
+    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """Return new states (windows × pieces × width); `mask` tells pieces from padding, where there is any."""
         states = self.output_norm(states + self.dropout(self.output(self.attend(states, mask))))
         inner = F.gelu(self.up(states))
         return cast(Tensor, self.down_norm(states + self.dropout(self.down(inner))))
 
-    def attend(self, states: Tensor, mask: Tensor) -> Tensor:
+    def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """Return what each piece finds in the others, heads side by side."""
         parts = self.projections(states).unflatten(2, (3, self.heads, -1))  # (windows, pieces, 3, heads, numbers)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4).unbind()
@@ -112,17 +112,17 @@ class Network(nn.Module):
                 nn.init.zeros_(module.bias)
         self.embedding.weight[PAD] = 0
 
-    def states(self, pieces: Tensor, lengths: Tensor) -> Tensor:
+    def states(self, pieces: Tensor, lengths: Tensor | None) -> Tensor:
         """Return the last layer's states (windows × pieces × width)."""
         places = torch.arange(pieces.shape[1], device=pieces.device)
-        mask = (places < lengths[:, None])[:, None, None, :]  # (windows, 1, 1, pieces)
+        mask = None if lengths is None else (places < lengths[:, None])[:, None, None, :]  # (windows, 1, 1, pieces)
         known = places.clamp(max=self.positions.num_embeddings - 1)
         states = self.dropout(self.norm(self.embedding(pieces) + self.positions(known)))
         for layer in self.layers:
             states = layer(states, mask)
         return cast(Tensor, states)
 
-    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
+    def forward(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
         states = self.states(pieces, lengths)
         at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
@@ -135,6 +135,7 @@ class Transformer(SequenceModel[TransformerOptions]):
 
     TYPE = "transformer"
     OPTIONS = TransformerOptions
+    UNPADDED = True
 
     @staticmethod
     def build(options: TransformerOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
