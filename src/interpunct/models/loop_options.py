@@ -25,7 +25,7 @@ class LoopOptions:
     mixed: bool = True
     """Whether to compute in bfloat16 where it matters, on CUDA."""
     compile: Literal["", "whole", "layers"] = ""
-    """What torch compiles first, so that a device has fewer and larger things to do: the whole of a step, or each layer.
+    """What torch compiles first, so that a device has fewer, larger things to do: the whole of a step, or each layer.
 
     Layers of one shape share a program, which is made in seconds; that of a deep network's whole step takes minutes.
     """
