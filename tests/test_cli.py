@@ -325,7 +325,7 @@ def test_restore_takes_an_encoding(interpunct: Command, tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes("caf\xe9".encode("latin-1"))
     assert interpunct("restore", tmp_path / "x.txt", "--encoding", "latin-1").out == "Café.\n"
     (tmp_path / "y.txt").write_bytes("café au lait".encode("utf-16"))
-    assert interpunct("restore", tmp_path / "y.txt").out.lower() == "café au lait.\n"
+    assert interpunct("restore", tmp_path / "y.txt", "--no-marks", "--no-case").out == "café au lait\n"
 
 
 @pytest.mark.parametrize("name", ["models", "formats", "corpora", "metrics"])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,29 @@ def test_scales_change_which_mark_is_likeliest() -> None:
     assert [w.mark for w in decoded("a b c", given)] == ["", "", "."]
     halved = decoded("a b c", given, DecodeOptions(scales={"": 0.5}))
     assert [w.mark for w in halved] == [",", "", "."]
-    assert halved[0].mark_confidence == pytest.approx(0.4 / 0.7, abs=1e-3)
+    assert halved[0].mark_confidence == pytest.approx(0.4, abs=1e-3)  # the model's own
+    brought = tuple(Decoder(parse_text("a b c"), LABELS, scales={"": 0.5}).feed(given))
+    assert [w.mark for w in brought] == [",", "", "."]
+    undone = Decoder(parse_text("a b c"), LABELS, scales={"": 0.5}, options=DecodeOptions(scales={"": 1.0}))
+    assert [w.mark for w in undone.feed(given)] == ["", "", "."]
+
+
+def test_marks_of_a_kind_stand_together_against_none() -> None:
+    kinds = {"": 0.4, ",": 0.3, "—": 0.25, ".": 0.05}
+    logs = np.log(np.array([[kinds.get(mark, 1e-9) for mark in LABELS["mark"]]], dtype=np.float32))
+    case = np.log(np.full((1, len(LABELS["case"])), 0.2, dtype=np.float32))
+
+    def first(**options: Any) -> Word:
+        decoder = Decoder(parse_text("so"), LABELS, options=DecodeOptions(close=False, **options))
+        return next(decoder.feed(Scores({"mark": logs, "case": case})))
+
+    assert first().mark == ","
+    assert first().mark_confidence == pytest.approx(0.3, abs=1e-3)
+    assert first(thresholds={"—": 0.9}).mark == ","
+    assert first(thresholds={",": 0.31}).mark == ""
+    assert first(thresholds={",": 0.29}).mark == ","
+    assert first(scales={",": 0.6}).mark == "—"
+    assert first(scales={",": 0.1, "—": 0.1}).mark == ""
 
 
 def test_close_ends_documents_and_turns() -> None:

@@ -8,7 +8,7 @@ batches of windows, whatever their length; short documents are taken in until a 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,9 +53,12 @@ class Restorer:
     'So how are you? I am fine. Thanks.'
     """
 
-    def __init__(self, model: Model, lexicon: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, model: Model, lexicon: dict[str, str] | None = None, *, scales: Mapping[str, float] | None = None
+    ) -> None:
         self.model = model
         self.lexicon = lexicon or {}
+        self.scales = scales or {}
 
     def restore(self, document: Document, options: DecodeOptions | None = None) -> Restored:
         """Restore one document."""
@@ -76,7 +79,11 @@ class Restorer:
 
         def features() -> Iterator[Features]:
             for document in documents:
-                job = _Job(as_transcript(document), self.model, options, self.lexicon)
+                transcript = as_transcript(document)
+                decoder = Decoder(
+                    transcript.words, self.model.labels, options=options, lexicon=self.lexicon, scales=self.scales
+                )
+                job = _Job(transcript, self.model, decoder)
                 waiting.append(job)
                 yield job.reading.features
 
@@ -96,13 +103,11 @@ class Restorer:
 class _Job:
     """One document on its way: what went in, and what has come out so far."""
 
-    def __init__(
-        self, transcript: Transcript, model: Model, options: DecodeOptions | None, lexicon: dict[str, str]
-    ) -> None:
+    def __init__(self, transcript: Transcript, model: Model, decoder: Decoder) -> None:
         self.transcript = transcript
         self.model = model
         self.reading = Reading([word.text for word in transcript.words], model)
-        self.decoder = Decoder(transcript.words, model.labels, options=options, lexicon=lexicon)
+        self.decoder = decoder
         self.words: list[Word] = []
 
     def take(self, scores: Scores | None) -> None:
@@ -149,7 +154,8 @@ def _parsed(word: Word) -> Word:
 def load(model: str | Path = "default", *, threads: int | None = None) -> Restorer:
     """Load a restorer: a bundled model by its name, or any model by its folder."""
     folder = find_model(model)
-    return Restorer(models.load(folder, threads=threads), load_lexicon(folder))
+    scales = models.Description.load(folder).scales
+    return Restorer(models.load(folder, threads=threads), load_lexicon(folder), scales=scales)
 
 
 def find_model(model: str | Path) -> Path:

@@ -53,3 +53,19 @@ def export(model: str, output: str, int8: bool) -> None:
 
     description = run_export(model, output, int8=int8)
     click.echo(f"{description.title} written to {output}")
+
+
+@click.command()
+@click.argument("model", metavar="MODEL_DIR")
+@click.option(
+    "--on", "names", multiple=True, required=True, metavar="CORPUS:SPLIT", help="A held-out corpus, or several."
+)
+@click.option("--words", type=click.IntRange(min=1), help="Only the first so many words of each.")
+def calibrate(model: str, names: tuple[str, ...], words: int | None) -> None:
+    """Find from which probability on marks are best written, and tell the model."""
+    from interpunct.train.calibrate import calibrate as run_calibration
+
+    description, gain = run_calibration(model, names, words=words)
+    click.echo(f"{description.title}: F1 {gain.before:.4f} without factors, {gain.after:.4f} with")
+    for mark, factor in description.scales.items():
+        click.echo(f"  {mark or 'none'} = {factor}")

@@ -1,9 +1,11 @@
 """Scores to tags: which mark stands after each word, and how it is capitalised.
 
 In: words and their scores, block after block. Out: the same words with text recased, mark, case and
-confidences filled. A mark's confidence is the probability of the label chosen. With a threshold for a mark,
-it is written exactly where it is the likeliest mark and its probability reaches the threshold; without one,
-where it is likelier than none. The end of a document or of a speaker's turn closes a sentence.
+confidences filled. A mark's confidence is the model's probability of the label chosen. Marks of a kind (`, : —`, or
+`. ! ;`) stand together against none and the other kinds, so that a place where something must stand is not left empty
+because it is not clear which. With a threshold for a mark, it is written exactly where it is the likeliest mark and its
+probability reaches the threshold; without one, where its kind is likelier than none. The end of a document or of a
+speaker's turn closes a sentence.
 
 What the model cannot know stays as it is: words in another script, and tokens without letters or digits
 (but a mark given as a word of its own is decided anew with the others, and its word left empty).
@@ -21,7 +23,7 @@ import numpy as np
 
 from interpunct.cases import bare, case_of, is_literal, recase
 from interpunct.errors import InputError
-from interpunct.labels import MARKS, SENTENCE_MARKS, ends_with_own_period, standalone_mark
+from interpunct.labels import MARKS, SENTENCE_MARKS, ends_with_own_period, standalone_mark, to_three
 from interpunct.models.scores import Array, Ints, Scores
 from interpunct.transcript import Word
 
@@ -44,7 +46,10 @@ class DecodeOptions:
     existing: Existing = "redo"
     thresholds: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
-    """Factors on marks' probabilities before the likeliest is chosen; `{"": 0.5}` halves "no mark" (paper 001's -A)."""
+    """Factors on marks' probabilities before the likeliest is chosen; `{"": 0.5}` halves "no mark" (paper 001's -A).
+
+    A model may bring factors of its own, which were best on dev; those given here go before them.
+    """
     close: bool = True
     """Whether the last word of a document or turn gets a closing mark."""
     beam: int = 1
@@ -87,6 +92,7 @@ class Decoder:
         *,
         options: DecodeOptions | None = None,
         lexicon: Mapping[str, str] | None = None,
+        scales: Mapping[str, float] | None = None,
     ) -> None:
         self._words = words
         self._options = options or DecodeOptions()
@@ -99,6 +105,8 @@ class Decoder:
         self._fill_marks = fill and has_marks
         self._fill_case = fill and has_case
         self._marks = labels.get("mark", ("",))
+        self._scales = {**(scales or {}), **self._options.scales}
+        self._kinds_of_marks = _kinds_of(self._marks)
         self._cases = labels.get("case", ("lower",))
         self._closing = [index for index, mark in enumerate(self._marks) if mark in SENTENCE_MARKS]
         self._forms: dict[tuple[str, int, bool], tuple[str, str]] = {}  # a document's vocabulary, written
@@ -143,21 +151,20 @@ class Decoder:
 
     def _mark_choices(self, scores: Scores) -> list[Choice]:
         chances = np.exp(scores.tasks["mark"])
-        if self._options.scales:
-            chances = scaled(chances, self._marks, self._options.scales)
+        weighed = scaled(chances, self._marks, self._scales) if self._scales else chances
         if not self._options.thresholds:
             # What was chosen together holds only as long as nobody asks for other odds.
-            return _choices(chances, chances.argmax(axis=1) if self._options.scales else scores.chosen("mark"))
+            together = "mark" in scores.best and not self._scales
+            return _choices(chances, scores.chosen("mark") if together else likeliest(weighed, self._kinds_of_marks))
         none = self._marks.index("")
-        only_marks = chances.copy()
+        only_marks = weighed.copy()
         only_marks[:, none] = -1
-        likeliest = only_marks.argmax(axis=1)
-        chosen = []
-        for row, label in enumerate(likeliest.tolist()):
-            threshold = self._options.thresholds.get(self._marks[label], float(chances[row, none]))
-            label = label if chances[row, label] >= threshold else none
-            chosen.append((label, _rounded(float(chances[row, label]))))
-        return chosen
+        best = likeliest(only_marks, self._kinds_of_marks)
+        alone = np.array([self._options.thresholds.get(mark, np.nan) for mark in self._marks])[best]
+        rows = np.arange(len(chances))
+        kinds = np.where(self._kinds_of_marks == self._kinds_of_marks[best][:, None], weighed, 0).sum(axis=1)
+        kept = np.where(np.isnan(alone), kinds >= weighed[:, none], chances[rows, best] >= alone)
+        return _choices(chances, np.where(kept, best, none))
 
     def _mark(self, choice: Choice, closing: Array | None) -> tuple[str, float]:
         label, confidence = choice
@@ -186,6 +193,26 @@ def scaled(chances: Array, marks: Sequence[str], scales: Mapping[str, float]) ->
     weighed = chances * np.array([scales.get(mark, 1.0) for mark in marks], dtype=chances.dtype)
     found: Array = weighed / weighed.sum(axis=1, keepdims=True)
     return found
+
+
+def likeliest(chances: Array, kinds: Ints) -> Ints:
+    """Return the likeliest label of the likeliest kind in each row; `kinds` says of which kind each label is.
+
+    >>> likeliest(np.array([[0.4, 0.35, 0.25], [0.4, 0.3, 0.3]]), np.array([0, 1, 1])).tolist()
+    [1, 1]
+    """
+    if len({*kinds.tolist()}) == len(kinds):
+        alone: Ints = chances.argmax(axis=1)
+        return alone
+    sums = chances @ (kinds[:, None] == np.arange(kinds.max() + 1)).astype(chances.dtype)  # (rows, kinds)
+    found: Ints = np.where(kinds == sums.argmax(axis=1)[:, None], chances, -1).argmax(axis=1)
+    return found
+
+
+def _kinds_of(marks: Sequence[str]) -> Ints:
+    """Number the kinds of marks: those that the papers count as one."""
+    kinds = list(dict.fromkeys(map(to_three, marks)))
+    return np.array([kinds.index(to_three(mark)) for mark in marks], dtype=np.int64)
 
 
 def turn_ends(words: Sequence[Word]) -> bytearray:

@@ -34,6 +34,8 @@ class Description:
     trained_on: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the model's own type needs to build it again."""
+    scales: Mapping[str, float] = field(default_factory=dict)
+    """Factors on marks' probabilities that were best on dev, which decoding uses unless it is told others."""
 
     @property
     def title(self) -> str:
