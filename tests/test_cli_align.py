@@ -55,3 +55,22 @@ def test_cli_align_refuses_what_cannot_be_aligned(interpunct: Command, tmp_path:
         assert found.out == ""
         assert what in found.err
         assert found.err.count("\n") == 1
+
+
+def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("swift_f0")
+    clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
+    (tmp_path / "said.txt").write_text(" ".join(word.token for word in clip.words))
+    audio, timed = ljspeech.audio_path(data, clip.source), tmp_path / "said.json"
+    assert interpunct("features", audio, tmp_path / "said.txt", "-o", tmp_path / "heard.parquet").code == 0
+    heard = parquet.read_table(tmp_path / "heard.parquet")
+    assert (heard.num_rows, heard.num_columns) == (len(clip.words), 5 + 162)
+    assert heard["f0_word_before_mean"].null_count < heard.num_rows / 2
+    assert interpunct("align", audio, tmp_path / "said.txt", "-o", timed).code == 0
+    assert interpunct("features", timed, "-o", tmp_path / "timed.parquet").code == 0
+    alone = parquet.read_table(tmp_path / "timed.parquet")
+    assert alone["f0_word_before_mean"].null_count == alone.num_rows
+    # The aligner's times are the same, and so is what they tell.
+    assert alone["pause_after_s"].to_pylist() == pytest.approx(heard["pause_after_s"].to_pylist(), abs=1e-3)
+    assert "3 files" in interpunct("features", "a", "b", "c", "-o", "d").err

@@ -28,7 +28,7 @@ def cli(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    restoring.restore, restoring.convert, listening.align, scoring.evaluate,
+    restoring.restore, restoring.convert, listening.align, listening.features, scoring.evaluate,
     training.train, training.tune, training.calibrate, training.export,
     listing.metrics_command, listing.models_command, listing.formats_command, listing.corpora_command,
 ):  # fmt: skip

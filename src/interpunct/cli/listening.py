@@ -1,6 +1,6 @@
-"""`interpunct align`: what listens to recordings.
+"""`interpunct align` and `interpunct features`: what listens to recordings.
 
-In: a recording and a transcript of it. Out: the transcript with the times of its words.
+In: a recording and a transcript of it. Out: the transcript with the times of its words, or what can be heard at each.
 """
 
 from __future__ import annotations
@@ -42,6 +42,27 @@ def align(audio: str, transcript: str, output: str | None, to: str | None, **io:
     lost = sum(word.start is None for word in timed.words)
     if lost:
         click.echo(f"{lost} of {len(timed.words)} words could not be placed and have no times", err=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="[AUDIO] TIMED")
+@click.option("-o", "--output", required=True, metavar="FILE.parquet", help="Where to write the table.")
+@click.option("--phones/--no-phones", default=True, help="Find phones for durations, which takes most of the time.")
+@click.option("--from", "from_", metavar="FORMAT", help="Format of the transcript; the content decides.")
+@click.option("--encoding", metavar="NAME", help="Text encoding of the transcript; UTF-8 or a BOM's without it.")
+def features(files: tuple[str, ...], output: str, phones: bool, from_: str | None, encoding: str | None) -> None:
+    """Write what times and sound tell of each word: 162 columns.
+
+    Without AUDIO it is what the times alone tell. A transcript without times gets them from the recording.
+    """
+    from interpunct.features.prosody import prosody_of
+    from interpunct.features.prosody_parquet import write_prosody
+
+    if len(files) > 2:
+        raise InputError(f"{len(files)} files; give a recording and its transcript, or a transcript with times alone")
+    check_encoding(encoding)
+    read, _ = _read(files[-1], from_, encoding)
+    write_prosody(output, [prosody_of(read, files[0] if len(files) == 2 else None, with_phones=phones)])
 
 
 def _read(path: str, name: str | None, encoding: str | None) -> tuple[Transcript, Format]:

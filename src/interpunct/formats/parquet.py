@@ -7,7 +7,6 @@ lost. Rows are read and written in batches. Where an error names a line, it is t
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -16,6 +15,7 @@ from interpunct import render
 from interpunct.errors import InputError, MissingExtraError
 from interpunct.formats import jsonl, own
 from interpunct.formats.format import Format, WriteOptions
+from interpunct.formats.sink import Sink
 from interpunct.formats.source import Source
 from interpunct.transcript import Transcript
 
@@ -61,27 +61,6 @@ def _transcript(row: dict[str, Any], name: str, number: int) -> Transcript:
         raise error.at(line=number) from None
 
 
-class _Sink(io.RawIOBase):
-    """A file that hands on what is written to it and keeps nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.pieces: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        piece = bytes(data)
-        self.pieces.append(piece)
-        return len(piece)
-
-    def taken(self) -> bytes:
-        piece = b"".join(self.pieces)
-        self.pieces.clear()
-        return piece
-
-
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[bytes]:
     """Write a row for each transcript, a batch of rows at a time."""
     try:
@@ -92,7 +71,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[bytes]
     word = pyarrow.struct([(name, pyarrow.string() if name in _TEXTS else pyarrow.float64()) for name in _FIELDS])
     texts = [(name, pyarrow.string()) for name in ("source", "model", "text")]
     schema = pyarrow.schema([*texts, ("words", pyarrow.list_(word))])
-    sink = _Sink()
+    sink = Sink()
     remaining = iter(transcripts)
     with parquet.ParquetWriter(sink, schema) as writer:
         while rows := [_row(transcript) for transcript in islice(remaining, _ROWS)]:
