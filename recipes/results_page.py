@@ -15,6 +15,7 @@ PAPERS = {
     "001": "Paper 001: word vectors with DNN and CNN",
     "002": "Paper 002: self-attention, and the systems it compares with",
 }
+SYNTAX = "Paper 004: parts of speech and chunks, of lower-case words without punctuation (`syntax.py`)"
 WISEBE = "Paper 003: sentence ends against two editions of the talks (WiSeBE)"
 EDITIONS = """The paper's transcripts with three references are not to be had. The eight talks exist in two editions by
 different hands, the benchmark's and the cased one; both are references here. The paper's S1 is a CNN over a sliding
@@ -46,11 +47,19 @@ def write_results(folder: Path) -> None:
     wisebe = _wisebe([each for each in measured if each["tests"] == "ted" and "mark" in each["tasks"]])
     if wisebe:
         parts += [f"\n## {WISEBE}\n", EDITIONS, wisebe]
+    syntax = folder / "results" / "syntax.json"
+    if syntax.exists():
+        parts += [f"\n## {SYNTAX}\n", _syntax(json.loads(syntax.read_text(encoding="utf-8")))]
     claims = folder / "results" / "claims.json"
     if claims.exists():
         parts += ["\n## The claims, tested\n", _claims(json.loads(claims.read_text(encoding="utf-8")))]
     parts += ["\n## How each was made\n", _facts(measured), "\n## Pictures\n", _pictures(folder, measured)]
     (folder / "RESULTS.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _syntax(found: dict[str, Any]) -> str:
+    columns = list(dict.fromkeys(key for row in found["rows"] for key in row))
+    return _table(columns, [[row.get(column, "") for column in columns] for row in found["rows"]])
 
 
 def _order(folder: Path) -> list[str]:
