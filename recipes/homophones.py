@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -75,27 +75,35 @@ def near_in_spelling(words: Sequence[str], sounds: Mapping[str, str]) -> list[Pa
     return sorted(pair for pair in pairs if sounds[pair[0]] != sounds[pair[1]])
 
 
+def cosines_of(vectors: Embeddings) -> Callable[[Sequence[Pair]], npt.NDArray[np.float64]]:
+    """Return what gives the cosines of pairs of words, of vectors less their mean."""
+    unit = (vectors.vectors - vectors.vectors.mean(axis=0)).astype(np.float64)
+    unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    row = {word: number for number, word in enumerate(vectors.words)}
+
+    def cosines(pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
+        left, right = ([row[pair[side]] for pair in pairs] for side in (0, 1))
+        return np.asarray((unit[left] * unit[right]).sum(axis=1))
+
+    return cosines
+
+
 def checked(
     vectors: Embeddings, counts: Mapping[str, int], sounds: Mapping[str, str], *, seed: int = SEED
 ) -> dict[str, Against]:
     """Return what homophones are like against random pairs and against pairs near in spelling."""
-    words = sorted((word for word in vectors.words if word in counts), key=lambda word: (-counts[word], word))
-    sets = homophones(words, sounds)
     random = np.random.default_rng(seed)
+    known = [word for word in vectors.words if word in counts]
+    # Of equally frequent words any may follow any: in the alphabet's order they would be alike.
+    words = sorted((known[at] for at in random.permutation(len(known))), key=lambda word: -counts[word])
+    sets = homophones(words, sounds)
     other = {
         "random pairs": [
             [_random_pairs(pair, words, sounds, random) for pair in combinations(same, 2)] for same in sets
         ],
         "pairs near in spelling": _like_pairs(sets, near_in_spelling(words, sounds), counts),
     }
-    unit = vectors.vectors - vectors.vectors.mean(axis=0)
-    unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
-    row = {word: number for number, word in enumerate(vectors.words)}
-
-    def cosines(pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
-        left, right = ([row[pair[side]] for pair in pairs] for side in (0, 1))
-        return np.asarray((unit[left] * unit[right]).sum(axis=1), dtype=np.float64)
-
+    cosines = cosines_of(vectors)
     ours = [cosines(list(combinations(same, 2))) for same in sets]
     return {
         name: _against(ours, [np.stack([cosines(each) for each in of_set]) for of_set in matched])

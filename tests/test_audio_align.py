@@ -365,3 +365,15 @@ def test_align_of_other_windows_gives_the_same_times(data: Path) -> None:
     apart = np.abs(usual - shorter)
     assert np.median(apart) <= 0.01
     assert np.mean(apart <= 0.1) >= 0.9
+
+
+def test_align_gives_no_times_to_what_was_only_noted(data: Path, tmp_path: Path) -> None:
+    samples, transcript = clip(data, 2)
+    path = written(tmp_path / "clip.wav", samples)
+    words = [word.token for word in transcript.words]
+    mixed = align_audio(path, said(" ".join([*words[:3], "[door slams]", *words[3:], "(Applause)"])))
+    assert [word.start is None for word in mixed.words] == [
+        *[False] * 3, True, True, *[False] * (len(words) - 3), True
+    ]  # fmt: skip
+    plain = align_audio(path, said(" ".join(words)))
+    assert [word.start for word in mixed.words if word.start is not None] == [word.start for word in plain.words]

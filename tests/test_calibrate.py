@@ -72,7 +72,7 @@ class Cautious:
 
 
 def test_best_scales_make_a_cautious_model_bold() -> None:
-    document = Transcript(parse_text("one, two, three, four, five"))
+    document = Transcript(parse_text("one, two, three, four, five " * 30))
     model: Any = Cautious()
     scales, gain = best_scales(model, [[document]])
     assert gain.before == 0.0
@@ -82,6 +82,8 @@ def test_best_scales_make_a_cautious_model_bold() -> None:
     assert bold.restore("one two three").text == "One, two, three."
     with pytest.raises(InputError, match="no words"):
         best_scales(model, [[]])
+    with pytest.raises(InputError, match="fewer than 100 marks"):
+        best_scales(model, [[Transcript(document.words[:50])]])
 
 
 def test_calibrate_writes_what_decoding_then_uses(tmp_path: Path, data: Path) -> None:
@@ -91,6 +93,9 @@ def test_calibrate_writes_what_decoding_then_uses(tmp_path: Path, data: Path) ->
 
     folder = tmp_path / "model"
     shutil.copytree(find_model("default"), folder)
-    description, gain = calibrate(folder, ["ljspeech:dev"])
+    description, gain = calibrate(folder, ["esic:dev"])
     assert gain.after >= gain.before
     assert interpunct.load(folder).scales == description.scales
+    for name in ("iwslt:train", "ljspeech:test"):  # one it has learned from, and one to score
+        with pytest.raises(InputError, match="held out"):
+            calibrate(folder, [name])

@@ -42,16 +42,28 @@ def test_cli_align_refuses_what_cannot_be_aligned(interpunct: Command, tmp_path:
 
     (tmp_path / "said.txt").write_text("and so it was")
     (tmp_path / "two.jsonl").write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "Two."}\n')
+    (tmp_path / "empty.txt").write_text("")
     soundfile.write(tmp_path / "silent.wav", np.zeros(3 * RATE), RATE)
+    for arguments, what in (  # wrong calls are told before anything is listened to
+        (("said.txt", "silent.wav"), "give AUDIO first"),
+        (("silent.wav", "said.txt", "-o", tmp_path / "no" / "x.json"), "its folder is not there"),
+        (("silent.wav", "said.txt", "-o", tmp_path), "a folder"),
+        (("silent.wav", "said.txt", "-o", tmp_path / "x.txt"), "cannot be written with times"),
+        (("silent.wav", "said.txt", "--to", "iwslt"), "cannot be written with times"),
+    ):
+        found = interpunct("align", *(tmp_path / name for name in arguments[:2]), *arguments[2:])
+        assert (found.code, what in found.err) == (2, True)
     for audio, transcript, what in (
         ("silent.wav", "said.txt", "does not fit this recording"),
         ("none.wav", "said.txt", "none.wav"),
+        (".", "said.txt", "a folder"),
         ("said.txt", "said.txt", "said.txt"),
         ("silent.wav", "two.jsonl", "holds 2 documents"),
         ("silent.wav", "none.txt", "none.txt"),
+        ("silent.wav", "empty.txt", "empty.txt: holds no words"),
     ):
         found = interpunct("align", tmp_path / audio, tmp_path / transcript)
-        assert found.code == 2
+        assert found.code == 1
         assert found.out == ""
         assert what in found.err
         assert found.err.count("\n") == 1
@@ -74,3 +86,22 @@ def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_p
     # The aligner's times are the same, and so is what they tell.
     assert alone["pause_after_s"].to_pylist() == pytest.approx(heard["pause_after_s"].to_pylist(), abs=1e-3)
     assert "3 files" in interpunct("features", "a", "b", "c", "-o", "d").err
+    assert "ends with .parquet" in interpunct("features", timed, "-o", tmp_path / "x.csv").err
+    untimed = interpunct("features", tmp_path / "said.txt", "-o", tmp_path / "x.parquet")
+    assert (untimed.code, "no word has times" in untimed.err) == (1, True)
+    shifted = json.loads(timed.read_text())
+    for word in shifted["words"]:
+        word["start"], word["end"] = word["start"] + 5, word["end"] + 5
+    timed.write_text(json.dumps(shifted))
+    off = interpunct("features", audio, timed, "-o", tmp_path / "x.parquet")
+    assert (off.code, "+5.0 s off" in off.err) == (1, True)
+
+
+def test_cli_align_keeps_what_a_format_cannot_hold(interpunct: Command, data: Path, tmp_path: Path) -> None:
+    clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
+    (tmp_path / "said.txt").write_text(" ".join(word.token for word in clip.words) + " ♪")
+    found = interpunct("align", ljspeech.audio_path(data, clip.source), tmp_path / "said.txt", "-o", tmp_path / "x.ctm")
+    assert found.code == 1
+    assert "x.json" in found.err
+    assert not (tmp_path / "x.ctm").exists()
+    assert json.loads((tmp_path / "x.json").read_text())["words"][0]["start"] is not None

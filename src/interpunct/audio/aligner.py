@@ -14,6 +14,7 @@ falls so far below that it is refused.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ _RUN = 8  # words: a passage that may not fit much worse than the whole
 _SLACK = 1.0  # how much worse
 _LEAST_SAID = 0.2  # the share of a piece that its words must fill
 _SETTLED_S = 4.0  # words this near to a window's end are placed again by the next window
+_NOTE = 8  # words of a note in square brackets, at most
+_NOTED = re.compile(r"\(\w+\)|<\w+>")
 _BREATH_S = 0.1  # a pause between two words behind which a window may begin
 
 
@@ -99,7 +102,12 @@ def _align(
     audio: str | Path, transcript: Transcript, options: AlignOptions, progress: Progress | None, *, with_phones: bool
 ) -> AudioAlignment:
     listener = Listener(with_phones=with_phones)
-    keys = {index: key for index, word in enumerate(transcript.words) if (key := listener.key(word.token))}
+    unspoken = noted([word.token for word in transcript.words])
+    keys = {
+        index: key
+        for index, word in enumerate(transcript.words)
+        if index not in unspoken and (key := listener.key(word.token))
+    }
     if not keys:
         raise InputError("the transcript has no word that can be spoken; give the words of the recording")
     indices = list(keys)
@@ -121,6 +129,24 @@ def _align(
             path=str(audio),
         )
     return AudioAlignment(replace(transcript, words=tuple(words)), tuple(phones), _fit(placed), len(placed))
+
+
+def noted(tokens: Sequence[str]) -> set[int]:
+    """Return the places of what a transcriber noted and nobody said: "[door slams]", "(Applause)", "<noise>".
+
+    Round brackets of several words are an aside, which is spoken.
+
+    >>> sorted(noted("so [door slams] we (Applause) went (as you know) home".split()))
+    [1, 2, 4]
+    """
+    found: set[int] = set()
+    for place, token in enumerate(tokens):
+        if token[:1] == "[":
+            last = next((end for end in range(place, min(place + _NOTE, len(tokens))) if "]" in tokens[end]), None)
+            found.update(() if last is None else range(place, last + 1))
+        elif _NOTED.fullmatch(token):
+            found.add(place)
+    return found
 
 
 def _phones(heard: Heard, clock: Clock, start: float, end: float) -> tuple[Phone, ...]:

@@ -70,6 +70,8 @@ def _opened(path: str | Path) -> Any:
     except ImportError:
         raise MissingExtraError("reading audio", "audio") from None
     path = Path(path)
+    if path.is_dir():
+        raise InputError("a folder, and no audio file; give a recording", path=str(path))
     if not path.is_file():
         raise InputError("no such audio file; check the path", path=str(path))
     if path.stat().st_size == 0:

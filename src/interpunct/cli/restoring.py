@@ -179,7 +179,7 @@ def _run(
         from_=io["from_"],
         to=io["to"],
         encoding=io["encoding"],
-        write=write_options(io, recut=recut),
+        write=WriteOptions(lines=io["lines"], cues=cues_of(io), recut=recut),
     )
     if model is not None:
         Description.load(find_model(model))  # a wrong model is a wrong call, not a failed input
@@ -193,10 +193,9 @@ def _run(
         context.exit(1)
 
 
-def write_options(io: dict[str, Any], *, recut: bool = True) -> WriteOptions:
-    """Return how to write, as the options of `io_options` and `cue_options` say."""
-    limits = CueLimits(io["cue_line"], io["cue_lines"], io["cue_min"], io["cue_max"], io["cue_speed"])
-    return WriteOptions(lines=io["lines"], cues=limits, recut=recut)
+def cues_of(given: dict[str, Any]) -> CueLimits:
+    """Return the limits that `cue_options` say."""
+    return CueLimits(given["cue_line"], given["cue_lines"], given["cue_min"], given["cue_max"], given["cue_speed"])
 
 
 def check_encoding(encoding: str | None) -> None:

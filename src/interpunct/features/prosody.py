@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from interpunct.features.spans import Spans
 from interpunct.features.track import Track, read_track
 from interpunct.features.voice import voices
 from interpunct.transcript import Transcript
+
+_FAR_OFF_S = 1.0
+"""How far a transcript's times may be off the aligner's, at the median."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +96,21 @@ def prosody_of(
     phones: Phones | None = None
     if transcript.words and (with_phones or not timed):
         found = align_phones(audio, transcript)
+        if timed:
+            _check_times(transcript, found.transcript)
         transcript, phones = transcript if timed else found.transcript, found.phones
     return transcript, measure_prosody(transcript, track=read_track(audio), phones=phones)
+
+
+def _check_times(given: Transcript, heard: Transcript) -> None:
+    """Refuse times that are another recording's: what would be measured stands elsewhere."""
+    pairs = zip(given.words, heard.words, strict=True)
+    off = [mine.start - theirs.start for mine, theirs in pairs if mine.start is not None and theirs.start is not None]
+    if off and abs(median(off)) > _FAR_OFF_S:
+        raise InputError(
+            f"the transcript's times are about {median(off):+.1f} s off what is heard in the recording; "
+            "check that they belong together, or do without phones"
+        )
 
 
 def _sealed(columns: Columns, count: int) -> Prosody:

@@ -25,6 +25,9 @@ from interpunct.models.scores import Array, Ints
 from interpunct.train import specs
 from interpunct.transcript import Transcript
 
+_FEWEST = 100
+"""Marks that a corpus must hold."""
+
 Floats = npt.NDArray[np.float64]
 
 _STEPS = (0.5, 0.2, 0.1, 0.05)
@@ -108,6 +111,10 @@ def _held(model: Model, documents: Iterable[Transcript], marks: Sequence[str], k
     if not rows:
         raise InputError("a corpus to calibrate on has no words; name another")
     known = np.array(right) != IGNORED
+    if (np.array(right) > 0).sum() < _FEWEST:
+        raise InputError(
+            f"a corpus to calibrate on has fewer than {_FEWEST} marks, of which nothing is learned; use more"
+        )
     return Held(np.concatenate(rows)[known], np.array(right)[known])
 
 
@@ -123,8 +130,12 @@ def calibrate(folder: str | Path, names: Sequence[str], *, words: int | None = N
     """
     folder = Path(folder)
     specs.check(names)
+    before = Description.load(folder)
+    for name in names:
+        if name in before.trained_on or name.split(":")[1].startswith("test"):
+            raise InputError(f"{name} is for training or testing; calibrate on text that is held out, e.g. iwslt:dev")
     scales, gain = best_scales(load(folder), [_first(specs.read(name), words) for name in names])
-    description = replace(Description.load(folder), scales=scales)
+    description = replace(before, scales=scales)
     description.save(folder)
     return description, gain
 
