@@ -4,9 +4,10 @@
     python benchmarks/prosody.py --compare | --ends | --phones
 
 - Without a choice, speed: seconds of sound per second of one core, for reading the sound, for the pitch alone, for all
-  162 features of words and phones that are already timed, and for these and the aligner that times them. With
-  --minutes also of a recording of M minutes (the others, repeated), in a process of its own whose peak of memory is
-  shown. With --plot some seconds of the first recording: wave, pitch as heard and as stylised, level, words.
+  162 features of words and phones that are already timed, for these where words have times and phones are found at
+  them, and for these and the aligner that times words. With --minutes also of a recording of M minutes (the others,
+  repeated), in a process of its own whose peak of memory is shown. With --plot some seconds of the first recording:
+  wave, pitch as heard and as stylised, level, words.
 - --compare: the pitch beside pyworld's (dio and stonemask) and librosa's pyin, where these are installed: how many
   frames both call voiced or both not, and, of those that both call voiced, how many differ by more than 20 % (gross)
   and how many of these by an octave; the median difference of the others in cents.
@@ -37,7 +38,7 @@ from interpunct.audio.sound import RATE, Samples, read_sound, sound_blocks
 from interpunct.corpora import esic, ljspeech
 from interpunct.features.octaves import mended
 from interpunct.features.pitch import HIGHEST_HZ, HOP, HOP_S, LOWEST_HZ, Pitch, Values, track_pitch
-from interpunct.features.prosody import measure_prosody
+from interpunct.features.prosody import measure_prosody, prosody_of
 from interpunct.features.prosody_table import FAMILIES, NAMES
 from interpunct.features.register import Owners
 from interpunct.features.track import Track, read_track, track_blocks
@@ -138,6 +139,7 @@ def speed(corpus: str, heard: Sequence[Heard]) -> dict[str, Any]:
         "read": seconds / _timed(read_sound, [each.path for each in heard]),
         "pitch": seconds / _timed(lambda each: track_pitch([each]), samples),
         "all features": seconds / _timed(features, heard),
+        "with phones": seconds / _timed(lambda each: prosody_of(each.found.transcript, each.path), heard),
         "with aligner": seconds / (_timed(features, heard) + sum(each.cpu_s for each in heard)),
         "known %": 100 * float(np.concatenate(known).mean()),
     }

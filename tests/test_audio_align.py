@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from interpunct.audio import AlignOptions, align_audio, align_phones, aligner
+from interpunct.audio import AlignOptions, align_audio, align_phones, aligner, timed_phones
 from interpunct.audio.listener import Heard, Listener
 from interpunct.audio.sound import RATE, Samples, read_sound
+from interpunct.audio.timed_phones import stretches
 from interpunct.corpora import esic, ljspeech
 from interpunct.errors import InputError, MissingExtraError
 from interpunct.transcript import Transcript, Word
@@ -377,3 +378,32 @@ def test_align_gives_no_times_to_what_was_only_noted(data: Path, tmp_path: Path)
     ]  # fmt: skip
     plain = align_audio(path, said(" ".join(words)))
     assert [word.start for word in mixed.words if word.start is not None] == [word.start for word in plain.words]
+
+
+def test_timed_phones_are_those_of_the_aligner(data: Path) -> None:
+    (transcript,) = list(esic.ESIC.read(data, "dev", ""))[:1]
+    path = esic.audio_path(data, transcript.source)
+    found = align_phones(path, transcript)
+    phones = timed_phones(path, found.transcript)
+    pairs = [(one, other) for one, other in zip(phones, found.phones, strict=True) if one and other]
+    assert len(pairs) > 0.97 * len(transcript.words)
+    off = np.array([abs(one[0].start - other[0].start) for one, other in pairs])
+    assert np.quantile(off, 0.9) < 0.03
+    assert np.mean([[p.name for p in one] == [p.name for p in other] for one, other in pairs]) > 0.9
+
+
+def test_timed_phones_refuse_times_of_another_recording(data: Path, tmp_path: Path) -> None:
+    samples, transcript = clip(data, 5)
+    path = written(tmp_path / "clip.wav", samples)
+    timed = align_audio(path, transcript)
+    late = [replace(word, start=(word.start or 0) + 3, end=(word.end or 0) + 3) for word in timed.words]
+    with pytest.raises(InputError, match="not heard at their times"):
+        timed_phones(path, Transcript(tuple(late)))
+    assert timed_phones(path, said("no times here")) == ((), (), ())
+
+
+def test_stretches_end_in_pauses_at_speakers_and_before_they_are_long() -> None:
+    spans = [(0, 1, "a"), (1, 2, "a"), (2.5, 3, "a"), (3, 3.5, "b"), (3.2, 4, "b"), (4, 9, "b"), (9, 13, "b")]
+    words = [Word("x", start, end, speaker=speaker) for start, end, speaker in spans]
+    found = [stretch.places for stretch in stretches(words, range(len(words)))]
+    assert found == [(0, 1), (2,), (3,), (4, 5), (6,)]

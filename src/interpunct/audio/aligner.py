@@ -128,7 +128,7 @@ def _align(
             "check that it is the transcript of this audio, that the audio is whole, and that it holds English speech",
             path=str(audio),
         )
-    return AudioAlignment(replace(transcript, words=tuple(words)), tuple(phones), _fit(placed), len(placed))
+    return AudioAlignment(replace(transcript, words=tuple(words)), tuple(phones), fit_of(placed), len(placed))
 
 
 def noted(tokens: Sequence[str]) -> set[int]:
@@ -190,10 +190,10 @@ def _fits(heard: Sequence[Heard], piece_s: float, least: float) -> bool:
     """
     said_s = sum(word.last_s - word.first_s for word in heard)
     runs = (heard[first : first + _RUN] for first in range(max(1, len(heard) - _RUN + 1)))
-    return said_s >= _LEAST_SAID * piece_s and _fit(heard) >= least and min(map(_fit, runs)) >= least - _SLACK
+    return said_s >= _LEAST_SAID * piece_s and fit_of(heard) >= least and min(map(fit_of, runs)) >= least - _SLACK
 
 
-def _fit(heard: Sequence[Heard]) -> float:
+def fit_of(heard: Sequence[Heard]) -> float:
     """Return the mean score per frame, minus infinity where nothing was heard."""
     frames = sum(word.last_s - word.first_s for word in heard) / FRAME_S
     return sum(word.score for word in heard) / frames if frames else -math.inf

@@ -77,8 +77,19 @@ class Listener:
 
     def listen(self, samples: Samples, keys: Sequence[str], *, anywhere: bool = False) -> list[Heard]:
         """Return the words that are said in the samples: from the first key on, or from any key (`anywhere`)."""
+        return self._search(samples, keys, len(keys) + 1, _arcs(keys, anywhere=anywhere))
+
+    def follow(self, samples: Samples, keys: Sequence[str]) -> list[Heard]:
+        """Return the words that are said in the samples: all of them, in their order, or none."""
+        heard = self._search(samples, keys, len(keys), [(at, at + 1, 1.0, key) for at, key in enumerate(keys)])
+        return heard if len(heard) == len(keys) else []
+
+    def _search(
+        self, samples: Samples, keys: Sequence[str], end: int, arcs: Sequence[tuple[int, int, float, str]]
+    ) -> list[Heard]:
+        """Search a grammar of arcs from state 0 to its end."""
         decoder = self._decoder
-        decoder.add_fsg("words", decoder.create_fsg("words", 0, len(keys) + 1, _arcs(keys, anywhere=anywhere)))
+        decoder.add_fsg("words", decoder.create_fsg("words", 0, end, arcs))
         decoder.activate_search("words")
         sound = _as_bytes(samples)
         self._hear(sound)

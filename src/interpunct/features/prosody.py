@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpunct.audio import align_phones
+from interpunct.audio import align_phones, timed_phones
 from interpunct.errors import InputError, UnknownNameError
 from interpunct.features.durations import Columns, Phones, durations, pauses, turns
 from interpunct.features.prosody_table import NAMES
@@ -23,9 +22,6 @@ from interpunct.features.spans import Spans
 from interpunct.features.track import Track, read_track
 from interpunct.features.voice import voices
 from interpunct.transcript import Transcript
-
-_FAR_OFF_S = 1.0
-"""How far a transcript's times may be off the aligner's, at the median."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,30 +83,19 @@ def prosody_of(
 ) -> tuple[Transcript, Prosody]:
     """Measure a transcript beside its recording, and return it with the times that were used.
 
-    Phones are found by the aligner, which takes several times as long as all the rest: `with_phones=False` does
-    without. A transcript in which no word has both times gets the aligner's, whatever `with_phones` says.
+    Phones are found at the words' times; `with_phones=False` does without. A transcript in which no word has both times
+    gets the aligner's, and its phones, whatever `with_phones` says.
     """
     if audio is None:
         return transcript, measure_prosody(transcript)
     timed = any(word.duration_s is not None for word in transcript.words)
     phones: Phones | None = None
-    if transcript.words and (with_phones or not timed):
+    if timed and with_phones:
+        phones = timed_phones(audio, transcript)
+    elif transcript.words and not timed:
         found = align_phones(audio, transcript)
-        if timed:
-            _check_times(transcript, found.transcript)
-        transcript, phones = transcript if timed else found.transcript, found.phones
+        transcript, phones = found.transcript, found.phones
     return transcript, measure_prosody(transcript, track=read_track(audio), phones=phones)
-
-
-def _check_times(given: Transcript, heard: Transcript) -> None:
-    """Refuse times that are another recording's: what would be measured stands elsewhere."""
-    pairs = zip(given.words, heard.words, strict=True)
-    off = [mine.start - theirs.start for mine, theirs in pairs if mine.start is not None and theirs.start is not None]
-    if off and abs(median(off)) > _FAR_OFF_S:
-        raise InputError(
-            f"the transcript's times are about {median(off):+.1f} s off what is heard in the recording; "
-            "check that they belong together, or do without phones"
-        )
 
 
 def _sealed(columns: Columns, count: int) -> Prosody:
