@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
@@ -150,6 +150,7 @@ def test_shown_windows_of_so_many_pieces_are_full(noised: bool) -> None:
     assert len(words) > 250
 
 
+@example([1, 1, 1, 1, 3], 4, 2)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(1, 9), st.integers(0, 5))
 def test_covering_windows_hold_every_word_and_no_piece_too_many(sizes: list[int], pieces: int, overlap: int) -> None:
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -160,7 +161,7 @@ def test_covering_windows_hold_every_word_and_no_piece_too_many(sizes: list[int]
         assert last == len(sizes) or ends[last + 1] - ends[first] > pieces  # it is as long as it can be
     for (first, last), (following, end) in pairwise(zip(begin.tolist(), stop.tolist(), strict=True)):
         assert first < following <= last
-        assert last < end or following == first + 1
+        assert last < end
         assert last - following <= overlap
 
 

@@ -253,13 +253,19 @@ def covering(ends: Ints, pieces: int, overlap: int) -> tuple[Ints, Ints]:
     >>> list(zip(begin.tolist(), stop.tolist()))
     [(0, 4), (3, 6)]
     """
-    begin, stop = [0], []
-    while True:
-        end = int(np.searchsorted(ends, ends[begin[-1]] + pieces, side="right")) - 1
-        stop.append(max(end, begin[-1] + 1))  # a word that is longer than a window is one
-        if stop[-1] >= len(ends) - 1:
-            return np.array(begin, dtype=np.int64), np.array(stop, dtype=np.int64)
-        begin.append(max(begin[-1] + 1, stop[-1] - overlap))
+
+    def end(first: int) -> int:
+        last = int(np.searchsorted(ends, ends[first] + pieces, side="right")) - 1
+        return max(last, first + 1)  # a word that is longer than a window is one
+
+    begin, stop = [0], [end(0)]
+    while stop[-1] < len(ends) - 1:
+        first = max(begin[-1] + 1, stop[-1] - overlap)
+        while end(first) <= stop[-1]:  # long words follow: it shares fewer, or it would add nothing
+            first += 1
+        begin.append(first)
+        stop.append(end(first))
+    return np.array(begin, dtype=np.int64), np.array(stop, dtype=np.int64)
 
 
 def sentence_sequences(starts: Ints, count: int, *, shortest: int, longest: int, seed: int) -> tuple[Ints, Ints]:
