@@ -102,12 +102,7 @@ def _align(
     audio: str | Path, transcript: Transcript, options: AlignOptions, progress: Progress | None, *, with_phones: bool
 ) -> AudioAlignment:
     listener = Listener(with_phones=with_phones)
-    unspoken = noted([word.token for word in transcript.words])
-    keys = {
-        index: key
-        for index, word in enumerate(transcript.words)
-        if index not in unspoken and (key := listener.key(word.token))
-    }
+    keys = spoken(transcript, listener)
     if not keys:
         raise InputError("the transcript has no word that can be spoken; give the words of the recording")
     indices = list(keys)
@@ -129,6 +124,16 @@ def _align(
             path=str(audio),
         )
     return AudioAlignment(replace(transcript, words=tuple(words)), tuple(phones), fit_of(placed), len(placed))
+
+
+def spoken(transcript: Transcript, listener: Listener) -> dict[int, str]:
+    """Return the places of the words that can be heard, and under which name the listener knows each."""
+    unspoken = noted([word.token for word in transcript.words])
+    return {
+        place: key
+        for place, word in enumerate(transcript.words)
+        if place not in unspoken and (key := listener.key(word.token))
+    }
 
 
 def noted(tokens: Sequence[str]) -> set[int]:

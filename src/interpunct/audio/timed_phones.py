@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from interpunct.audio.aligner import AlignOptions, Phone, fit_of, noted
+from interpunct.audio.aligner import AlignOptions, Phone, fit_of, spoken
 from interpunct.audio.listener import Heard, Listener
 from interpunct.audio.sound import RATE
 from interpunct.audio.window import Reel
@@ -39,17 +39,13 @@ def timed_phones(
     """Return the phones of each word, none where it has no times or was not heard at them."""
     options = options or AlignOptions()
     listener = Listener(with_phones=True, quick=True)  # phones' edges differ by 12 ms at the 90th percentile
-    unspoken = noted([word.token for word in transcript.words])
-    keys = {
-        place: key
-        for place, word in enumerate(transcript.words)
-        if place not in unspoken and word.duration_s and (key := listener.key(word.token))
-    }
-    phones: list[tuple[Phone, ...]] = [()] * len(transcript.words)
+    words = transcript.words
+    keys = {place: key for place, key in spoken(transcript, listener).items() if words[place].duration_s}
+    phones: list[tuple[Phone, ...]] = [()] * len(words)
     if not keys:
         return tuple(phones)
     reel, heard_all = Reel(audio), 0
-    for stretch in stretches(transcript.words, list(keys)):
+    for stretch in stretches(words, list(keys)):
         begin = max(0.0, stretch.start - _AROUND_S)
         samples = reel.window(begin, stretch.end + _AROUND_S - begin)
         if len(samples) < RATE // 20:
