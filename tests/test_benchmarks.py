@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -298,10 +299,9 @@ def test_peers_prepare_what_the_restorer_hands_to_the_session(restorer: interpun
     assert isinstance(model, Scorer)
     interpunct.Restorer(Listener(model)).restore(text)
     session = peers._session(str(home / GRAPH), 1)
-    for scores, feed in zip(Listener.heard, peers.prepared(model, home, text), strict=True):
-        (marks,) = session.run(["mark"], feed)
-        for row, window in enumerate(scores):
-            np.testing.assert_allclose(marks[row, : len(window)], window.tasks["mark"], atol=1e-5)
+    handed = [row for feed in peers.prepared(model, home, text) for row in session.run(["mark"], feed)[0]]
+    for marks, window in zip(handed, chain.from_iterable(Listener.heard), strict=True):
+        np.testing.assert_allclose(marks[: len(window)], window.tasks["mark"], atol=1e-5)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
