@@ -31,6 +31,7 @@ class Options:
     dropped: float = 0.0
     doubled: float = 0.0
     misheard: float = 1.0
+    clean: float = 0.0
 
 
 def corpus(words: int = 21) -> Encoded:
@@ -178,3 +179,17 @@ def test_shown_words_misheard_keep_their_labels() -> None:
         assert torch.equal(batch.labels["mark"][0], torch.from_numpy(pieces.labels["mark"]))
     plain = [pair for batch in shown.plain_batches() for sequence in read(batch) for pair in sequence]
     assert plain == [(word, int(word in MARKED)) for word in range(21)]
+
+
+def test_shown_clean_sequences_have_no_mistakes_and_the_others_have() -> None:
+    words = 2100
+    others = np.full((words, 2), 20)
+    heard = Heard(
+        np.arange(words, dtype=np.uint32), others, np.full(words, 0.5, np.float32), np.zeros(words, np.float32)
+    )
+    options = Options(window=21, batch=20, noise=0.3, doubled=0.3, clean=0.5)
+    shown = Shown(replace(corpus(words), heard=heard), options, CPU, unmarked=0)
+    plain = {tuple(range(100 * (first + 1), 100 * (first + 22), 100)) for first in range(words - 20)}
+    whole = [batch for seed in range(4) for batch in shown.batches(seed) if batch.words.shape[1] == 21]
+    found = [tuple(row[(row > 0) & (row % 100 == 0)].tolist()) in plain for batch in whole for row in batch.pieces]
+    assert 0.35 < sum(found) / len(found) < 0.65

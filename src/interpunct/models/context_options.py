@@ -30,7 +30,7 @@ class ContextOptions:
 
 
 _MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs", "pieces"))
-_SHARES = frozenset(("noise", "dropped", "doubled", "smoothing", "distil"))
+_SHARES = frozenset(("noise", "clean", "dropped", "doubled", "smoothing", "distil"))
 
 
 def check_numbers(options: Any) -> None:

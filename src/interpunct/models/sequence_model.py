@@ -55,6 +55,8 @@ class SequenceOptions(ContextOptions):
     """The share of words that are said twice in training."""
     misheard: float = 1.0
     """How often words are misheard in training, as a multiple of the rates that `data.misheard` tells; 0 is never."""
+    clean: float = 0.0
+    """The share of training sequences that are shown as they are, without any of these mistakes."""
     weights: dict[str, float] = field(default_factory=lambda: {"case": 0.5})
     """How much each task's loss counts (q_k of paper 000's eq. 4); 1 where nothing is said."""
     smoothing: float = 0.0

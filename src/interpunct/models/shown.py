@@ -64,6 +64,10 @@ class ShowOptions(Protocol):
     def misheard(self) -> float:
         """How often words are misheard, as a multiple of how often a recogniser does so."""
 
+    @property
+    def clean(self) -> float:
+        """The share of training sequences without any of this."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -170,9 +174,10 @@ class Shown:
         inside = rows < stops[:, None]
         rows = rows.clamp(max=self.count - 1)
         again = second = torch.zeros_like(inside)
+        noised = inside & self._noised(len(rows)) if noise else second
         if noise and (self.options.dropped or self.options.doubled or self.heard):
-            rows, inside, again, second = self._missed(rows, inside)
-        spoken = self.heard.instead(rows) if noise and self.heard else rows
+            rows, inside, again, second = self._missed(rows, inside, noised)
+        spoken = self.heard.instead(rows, noised[:, :1]) if noise and self.heard else rows
         first = self.ends[spoken]  # each word's first piece
         sizes = (self.ends[spoken + 1] - first) * inside
         behind = sizes.cumsum(1)
@@ -195,14 +200,21 @@ class Shown:
         read = self.pieces[((first - behind + sizes).gather(1, word) + places).clamp(max=len(self.pieces) - 1)]
         if noise and self.options.noise:
             others = self.pieces[torch.randint(len(self.pieces), read.shape, device=self.device)]
-            read = torch.where(torch.rand(read.shape, device=self.device) < self.options.noise, others, read)
+            chance = torch.rand(read.shape, device=self.device)
+            read = torch.where((chance < self.options.noise) & noised[:, :1], others, read)
         if not pieces:
             read = read.masked_fill(places >= lengths[:, None], PAD)
         words = (behind - 1).masked_fill(~inside, 0)
         return Batch(read, lengths, words, labels, targets, full=bool(pieces))
 
-    def _missed(self, rows: Tensor, inside: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Leave out words and say words twice.
+    def _noised(self, sequences: int) -> Tensor:
+        """Say of each sequence whether it is noised, as a column."""
+        if not self.options.clean:
+            return torch.ones((sequences, 1), dtype=torch.bool, device=self.device)
+        return torch.rand((sequences, 1), device=self.device) >= self.options.clean
+
+    def _missed(self, rows: Tensor, inside: Tensor, noised: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Leave out words and say words twice, of those that are `noised`.
 
         Return rows, which of them are words, which of these are said once more behind, and which are such a second one.
 
@@ -210,10 +222,10 @@ class Shown:
         runs over it is cut off.
         """
         chance = torch.rand(rows.shape, device=self.device)
-        times = inside.long() + (inside & (chance > 1 - self.options.doubled))
+        times = inside.long() + (noised & (chance > 1 - self.options.doubled))
         if self.unmarked is not None:
             share = self.options.dropped + (self.heard.missed(rows) if self.heard else 0.0)
-            times = times.masked_fill((chance < share) & (self.labels["mark"][rows] == self.unmarked), 0)
+            times = times.masked_fill(noised & (chance < share) & (self.labels["mark"][rows] == self.unmarked), 0)
         times[:, 0] = times[:, 0].clamp(min=1)  # a sequence has at least one word
         behind = times.cumsum(1)
         places = torch.arange(rows.shape[1], device=self.device).expand(len(rows), -1).contiguous()
@@ -232,12 +244,12 @@ class _HeardOnDevice:
         self.replaced = torch.from_numpy(heard.replaced * np.float32(times)).to(device)
         self.shares_missed = torch.from_numpy(heard.missed * np.float32(times)).to(device)
 
-    def instead(self, rows: Tensor) -> Tensor:
-        """Return for each word the place of the word that is heard, mostly its own."""
+    def instead(self, rows: Tensor, noised: Tensor) -> Tensor:
+        """Return for each word the place of the word that is heard, mostly its own; always so where not `noised`."""
         numbers = self.numbers[rows].long()
         drawn = torch.randint(self.others.shape[1], rows.shape, device=rows.device)
         replaced = torch.rand(rows.shape, device=rows.device) < self.replaced[numbers]
-        return torch.where(replaced, self.others[numbers, drawn], rows)
+        return torch.where(replaced & noised, self.others[numbers, drawn], rows)
 
     def missed(self, rows: Tensor) -> Tensor:
         """Return how likely each word is to be missed."""
