@@ -1,21 +1,29 @@
 """`Reading`: a document's tokens as a model reads them, and what the model says back at the tokens.
 
-In: tokens, and a model that reads clitics joined or split. Out: the units it reads; and for their scores, which come
-block after block, the scores of the tokens. Of a word that the model reads in parts, the mark is the last part's and
-the case the first's; of tokens that it reads as one word, the mark stands after the last and the case is the first's.
+In: tokens, perhaps with their prosody, and a model that reads clitics joined or split. Out: the units it reads; and for
+their scores, which come block after block, the scores of the tokens. Of a word that the model reads in parts, the mark
+is the last part's and the case the first's; of tokens that it reads as one word, the mark stands after the last and the
+case is the first's. A unit's prosody is that of its last token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interpunct.clitics import join_clitics, split_all
 from interpunct.decode.windows import score
+from interpunct.errors import InputError
 from interpunct.features import Features
+from interpunct.features.features import chosen_rows
 from interpunct.models.model import Model
 from interpunct.models.scores import Array, Ints, Scores, joined
+
+if TYPE_CHECKING:
+    from interpunct.features.prosody import Prosody
 
 _NOTHING = {"mark": "", "case": "lower"}
 
@@ -23,13 +31,15 @@ _NOTHING = {"mark": "", "case": "lower"}
 class Reading:
     """One document on its way through a model."""
 
-    def __init__(self, texts: Sequence[str], model: Model) -> None:
+    def __init__(self, texts: Sequence[str], model: Model, prosody: Prosody | None = None) -> None:
+        if prosody is not None and len(prosody) != len(texts):
+            raise InputError(f"prosody of {len(prosody)} words for {len(texts)} words; measure it again")
         self._model = model
         self._tokens = len(texts)
         read = join_clitics if model.clitics == "joined" else split_all
         units, first, last = read(texts)
-        self.features = Features.of(units)
         self._first, self._last = np.asarray(first, dtype=np.int64), np.asarray(last, dtype=np.int64)
+        self.features = Features.of(units, None if prosody is None else chosen_rows(prosody, self._last))
         self._held: list[Scores] = []
         self._units_done = 0
         self._tokens_done = 0
@@ -76,10 +86,19 @@ class Reading:
 
 
 def score_tokens(
-    model: Model, documents: Iterable[Sequence[str]], *, batch: int = 16, beam: int = 1
+    model: Model,
+    documents: Iterable[Sequence[str]],
+    *,
+    batch: int = 16,
+    beam: int = 1,
+    prosody: Iterable[Prosody | None] | None = None,
 ) -> Iterator[Scores]:
-    """Yield what a model says of every token of each document, without deciding anything."""
-    readings = [Reading(texts, model) for texts in documents]
+    """Yield what a model says of every token of each document, without deciding anything.
+
+    `prosody` has an entry for each document.
+    """
+    pairs = zip(documents, repeat(None)) if prosody is None else zip(documents, prosody, strict=True)
+    readings = [Reading(texts, model, rows) for texts, rows in pairs]
     parts: list[list[Scores]] = [[] for _ in readings]
     for index, scores in score(model, (reading.features for reading in readings), batch=batch, beam=beam):
         found = readings[index].take(scores)

@@ -32,6 +32,12 @@ MODELS: dict[str, str] = {
     "transformer": "interpunct.models.transformer:Transformer",
     "ngram_crf": "interpunct.models.ngram_crf:NgramCRF",
     "tag_crf": "interpunct.models.tag_crf:TagCRF",
+    "boundary_crf": "interpunct.models.boundary_crf:BoundaryCRF",
+    "svm": "interpunct.models.svm:SVM",
+    "prosody_tree": "interpunct.models.prosody_tree:ProsodyTree",
+    "prosody_dnn": "interpunct.models.prosody_dnn:ProsodyDNN",
+    "dblstm": "interpunct.models.dblstm:DBLSTM",
+    "window_lstm": "interpunct.models.window_lstm:WindowLSTM",
     "ensemble": "interpunct.models.ensemble:Ensemble",
     "onnx": "interpunct.models.onnx:OnnxModel",
 }

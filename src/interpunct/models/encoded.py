@@ -1,26 +1,33 @@
 """`Encoded`: a corpus as flat arrays, ready for a network to learn from.
 
-In: transcripts with marks and cases, and perhaps tags of other tasks beside them (`Tagged`). Out: piece ids of all
-words in one row, where each word's pieces end, where sentences begin, and a label per word and task; `IGNORED` where
-nobody knows the label. Documents follow one another. A teacher's probabilities may stand beside the labels.
+In: transcripts with marks and cases, and perhaps tags of other tasks or prosody beside them (`Tagged`). Out: piece ids
+of all words in one row, where each word's pieces end, where sentences begin, and a label per word and task; `IGNORED`
+where nobody knows the label. Documents follow one another. A teacher's probabilities may stand beside the labels, and
+a row of prosody beside each word.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from interpunct.clitics import split_clitics
+from interpunct.errors import InputError
 from interpunct.features import normalise
+from interpunct.features.features import chosen_rows
 from interpunct.labels import SENTENCE_MARKS, mark_with_ellipsis, to_three
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Vocabulary
 from interpunct.models.scores import Array, Chances, Ints
 from interpunct.transcript import Transcript, Word
+
+if TYPE_CHECKING:
+    from interpunct.features.prosody import Prosody
 
 IGNORED = -100
 
@@ -29,11 +36,17 @@ IGNORED = -100
 class Tagged:
     """A transcript and its words' tags for tasks that a word itself does not know, e.g. parts of speech.
 
-    One that has such tags teaches only them, and neither marks nor cases.
+    One that has such tags teaches only them, and neither marks nor cases. Prosody is a row for each word.
     """
 
     transcript: Transcript
     tags: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    prosody: Prosody | None = None
+
+    def __post_init__(self) -> None:
+        if self.prosody is not None and len(self.prosody) != len(self.transcript.words):
+            name, words = self.transcript.source or "a transcript", len(self.transcript.words)
+            raise InputError(f"{name}: prosody of {len(self.prosody)} words for {words} words; measure it again")
 
     def tag(self, task: str, place: int) -> str | None:
         """Return a word's tag for a task, or None where nobody knows it."""
@@ -66,6 +79,8 @@ class Encoded:
     targets: Mapping[str, Chances] = field(default_factory=dict)
     """A teacher's probabilities, words × labels per task; empty where there is no teacher."""
     heard: Heard | None = None
+    prosody: Prosody | None = None
+    """A row for each word, all of it missing for words that came without; None where no word came with any."""
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -84,7 +99,26 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
         np.concatenate([part.starts + first for part, first in zip(parts, words, strict=False)]),
         {task: np.concatenate([part.labels[task] for part in parts]) for task in parts[0].labels},
         {task: np.concatenate([part.targets[task] for part in parts]) for task in parts[0].targets},
+        prosody=joined_prosody([part.prosody for part in parts], [len(part) for part in parts]),
     )
+
+
+def joined_prosody(parts: Sequence[Prosody | None], sizes: Sequence[int]) -> Prosody | None:
+    """Put rows of prosody behind one another; a part that has none is so many rows of which nothing is known."""
+    some = next((part for part in parts if part is not None), None)
+    if some is None:
+        return None
+    for part in parts:
+        if part is not None and part.names != some.names:
+            raise InputError("prosody with different columns in one corpus; measure all documents again")
+    shape = (sum(sizes), len(some.names))
+    values, known = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.bool_)
+    first = 0
+    for part, size in zip(parts, sizes, strict=True):
+        if part is not None:
+            values[first : first + size], known[first : first + size] = part.values, part.known
+        first += size
+    return replace(some, values=values, known=known)
 
 
 def encode(
@@ -94,7 +128,12 @@ def encode(
     *,
     clitics: Clitics = "joined",
 ) -> Encoded:
-    """Encode every word; of a word that is split, the first part has its case and the last its mark."""
+    """Encode every word; of a word that is split, the first part has its case and the last its mark.
+
+    All parts of a word have its row of prosody; a word without anything to read drops out with its row.
+    """
+    prosody: list[Prosody | None] = []
+    sizes: list[int] = []
     pieces, ends, starts = array("q"), array("q", [0]), array("q")
     columns = {task: array("q") for task in labels}
     index: dict[str, dict[str | None, int]] = {
@@ -104,6 +143,7 @@ def encode(
     for document in documents:
         tagged = document if isinstance(document, Tagged) else Tagged(document)
         opens = True
+        read = array("q")
         for place, word in enumerate(tagged.transcript.words):
             parts = [text for text in map(normalise, parts_of(word.text, clitics)) if text]
             if not parts:
@@ -111,6 +151,7 @@ def encode(
             if opens:
                 starts.append(len(ends) - 1)
             opens = word.mark in SENTENCE_MARKS
+            read.extend([place] * len(parts))
             known = {} if tagged.tags else {"mark": taught_mark(word, index.get("mark", {})), "case": word.case}
             for number, part in enumerate(parts):
                 pieces.extend(vocabulary.ids(part))
@@ -124,7 +165,15 @@ def encode(
                         column.append(index[task].get(tag, IGNORED))
                     else:
                         column.append(IGNORED if tagged.tags else inside[task])
-    return Encoded(_ints(pieces), _ints(ends), _ints(starts), {task: _ints(column) for task, column in columns.items()})
+        prosody.append(None if tagged.prosody is None else chosen_rows(tagged.prosody, _ints(read)))
+        sizes.append(len(read))
+    return Encoded(
+        _ints(pieces),
+        _ints(ends),
+        _ints(starts),
+        {task: _ints(column) for task, column in columns.items()},
+        prosody=joined_prosody(prosody, sizes),
+    )
 
 
 def parts_of(text: str, clitics: Clitics) -> list[str]:

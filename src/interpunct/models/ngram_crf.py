@@ -18,23 +18,23 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pycrfsuite
 
 from interpunct import config
-from interpunct.errors import ConfigError, InputError, ModelError
+from interpunct.errors import ConfigError, ModelError
 from interpunct.features import Features
 from interpunct.models.context_options import ContextOptions
 from interpunct.models.dev_scores import dev_scores
-from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
+from interpunct.models.encoded import IGNORED, Tagged
+from interpunct.models.encoded_texts import EncodedTexts, check_corpora, encode_texts
 from interpunct.models.folder import DESCRIPTION, Described, Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
-from interpunct.models.pieces import Vocabulary
 from interpunct.models.scores import Array, Ints, Scores
 from interpunct.transcript import Transcript
 
@@ -43,6 +43,9 @@ BEGIN, END = "<s>", "</s>"
 _LONGEST_WORD = 40
 _LEAST = 1e-12
 _FILE = "{}.crfsuite.gz"
+
+Items = Iterator[list[str]] | Iterator[dict[str, float]]
+"""What a chain sees of each word: features that are there, or features and their values."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,6 @@ class NgramCRFOptions(ContextOptions):
             raise ValueError(f"iterations {self.iterations} must not be negative")
         if self.c1 < 0 or self.c2 < 0:
             raise ValueError("c1 and c2 must not be negative")
-
-
-@dataclass(frozen=True)
-class EncodedTexts:
-    """Documents as numbers: each its own `Encoded`, with places in `words` for pieces."""
-
-    words: Sequence[str]
-    documents: Sequence[Encoded]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.documents))
 
 
 def ngrams(texts: Sequence[str], *, window_words: int, order: int) -> Iterator[list[str]]:
@@ -151,29 +143,25 @@ class NgramCRF(Described):
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""
-        return [self._scores(window.texts) for window in windows]
+        return [self._scores(window) for window in windows]
 
-    def _scores(self, texts: Sequence[str]) -> Scores:
+    def _scores(self, window: Features) -> Scores:
         tasks: dict[str, Array] = {}
         best: dict[str, Ints] = {}
         for task, chain in self.chains.items():
-            tasks[task], best[task] = chain.read(self.features(task, texts, best), len(texts))
+            tasks[task], best[task] = chain.read(self.features(task, window, best), len(window))
         return Scores(tasks, {}, best)
 
-    def features(self, _task: str, texts: Sequence[str], _best: Mapping[str, Ints]) -> Iterator[list[str]]:
+    def features(self, _task: str, window: Features, _best: Mapping[str, Ints]) -> Items:
         """Yield what a task's chain sees of each word: the same for every task, unless a type says otherwise.
 
         `_best` are the labels that the chains of earlier tasks have found.
         """
-        return ngrams(texts, window_words=self.options.window_words, order=self.options.order)
+        return ngrams(window.texts, window_words=self.options.window_words, order=self.options.order)
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> EncodedTexts:
         """Encode documents with the model's own labels; every word is kept."""
-        seen = _SeenWords()
-        # Encoding asks a vocabulary for nothing but ids.
-        vocabulary = cast(Vocabulary, seen)
-        encoded = [encode([document], vocabulary, self.labels, clitics=self.clitics) for document in documents]
-        return EncodedTexts(list(seen.places), encoded)
+        return encode_texts(documents, self.labels, clitics=self.clitics)
 
     def fit(
         self,
@@ -187,9 +175,7 @@ class NgramCRF(Described):
 
         Of the loop's options only `epochs` counts, and `seed` for algorithms that shuffle (all but lbfgs).
         """
-        for name, corpus in (("train", train), ("dev", dev)):
-            if not len(corpus):
-                raise InputError(f"no words in the {name} corpora; give others")
+        check_corpora(train, dev)
         iterations = loop.epochs if self.options.iterations is None else self.options.iterations
         if not iterations:
             return self
@@ -216,12 +202,16 @@ class NgramCRF(Described):
         trainer.set_params({name: value for name, value in wanted.items() if name in taken})
         names = [crfsuite_label(label) for label in self.labels[task]]
         count = 0
-        for texts, labels in self._texts(train):
-            features = list(self.features(task, texts, {}))
+        # Documents are cut as the model sees them, so that an end of a text means the same to it in training.
+        for window, labels in train.windows(self.context.words):
+            features = self.features(task, window, {})
             column = labels[task]
+            done = 0
             for begin, stop in known_runs(column, longest=self.options.sequence):
-                trainer.append(features[begin:stop], [names[label] for label in column[begin:stop]])
-                count += stop - begin
+                # A sequence at a time: numbers beside the words of a long document would fill the memory.
+                run = list(islice(features, begin - done, stop - done))
+                trainer.append(run, [names[label] for label in column[begin:stop]])
+                count, done = count + stop - begin, stop
         if not count:
             return _Learned(b"", 0, 0.0)
         _seed_c_library(seed)
@@ -235,19 +225,10 @@ class NgramCRF(Described):
         last = trainer.logparser.last_iteration or {}
         return _Learned(data, last.get("num", 0), last.get("loss", 0.0) / count)
 
-    def _texts(self, corpus: EncodedTexts) -> Iterator[tuple[list[str], dict[str, Ints]]]:
-        """Cut documents as the model sees them, so that an end of a text means the same to it in training."""
-        for document in corpus.documents:
-            size = self.context.words or max(1, len(document))
-            for first in range(0, len(document), size):
-                rows = slice(first, first + size)
-                texts = [corpus.words[place] for place in document.pieces[rows]]
-                yield texts, {task: column[rows] for task, column in document.labels.items()}
-
     def _dev_scores(self, dev: EncodedTexts) -> dict[str, float]:
         confusion = {task: np.zeros((len(names), len(names)), dtype=np.int64) for task, names in self.labels.items()}
-        for texts, labels in self._texts(dev):
-            scores = self._scores(texts)
+        for window, labels in dev.windows(self.context.words):
+            scores = self._scores(window)
             for task, column in labels.items():
                 known = column != IGNORED
                 np.add.at(confusion[task], (column[known], scores.chosen(task)[known]), 1)
@@ -293,7 +274,7 @@ class Chain:
         if strange:
             raise ValueError(f"it has other labels: {' '.join(strange)}")
 
-    def read(self, features: Iterable[list[str]], count: int) -> tuple[Array, Ints]:
+    def read(self, features: Items, count: int) -> tuple[Array, Ints]:
         """Return the log-probabilities of `count` words' labels, and the best sequence of labels."""
         chances = np.zeros((count, len(self._place)))
         best = np.zeros(count, dtype=np.int64)
@@ -316,17 +297,6 @@ class _Learned:
     data: bytes
     iterations: int
     loss: float
-
-
-class _SeenWords:
-    """Every word that was met, in order."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-
-    def ids(self, word: str) -> tuple[int, ...]:
-        """Return the word's place, a new one where it was not met before."""
-        return (self.places.setdefault(word, len(self.places)),)
 
 
 def crfsuite_label(label: str) -> str:

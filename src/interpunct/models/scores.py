@@ -6,11 +6,13 @@ instead, and transitions with them; decoding settles those into probabilities an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from interpunct.labels import SENTENCE_MARKS
 
 Array = npt.NDArray[np.float32]
 Chances = npt.NDArray[np.float16] | npt.NDArray[np.float32]
@@ -42,6 +44,13 @@ class Scores:
     def chosen(self, task: str) -> Ints:
         """Return each word's label: the one chosen together with the others', or the likeliest."""
         return self.best[task] if task in self.best else self.tasks[task].argmax(axis=1)
+
+
+def end_chances(parts: Iterable[Scores], marks: Sequence[str]) -> Array:
+    """Return the probability of a mark that ends a sentence after each of successive words."""
+    ends = [label for label, mark in enumerate(marks) if mark in SENTENCE_MARKS]
+    found = [np.exp(part.tasks["mark"][:, ends]).sum(axis=1) for part in parts if "mark" in part.tasks]
+    return np.concatenate([np.zeros(0, dtype=np.float32), *found])
 
 
 def joined(parts: list[Scores]) -> Scores:

@@ -16,9 +16,10 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from interpunct.corpora.syntax import TaggedSentence
-from interpunct.features import normalise
+from interpunct.features import Features, normalise
 from interpunct.models.encoded import Tagged
-from interpunct.models.ngram_crf import BEGIN, END, EncodedTexts, NgramCRF, NgramCRFOptions, ngrams
+from interpunct.models.encoded_texts import EncodedTexts
+from interpunct.models.ngram_crf import BEGIN, END, NgramCRF, NgramCRFOptions, ngrams
 from interpunct.models.scores import Ints
 from interpunct.transcript import Transcript, Word
 
@@ -90,11 +91,12 @@ class TagCRF(NgramCRF):
         """Encode documents with the model's own labels, short ones joined; every word is kept."""
         return super().encode(joined_documents(documents, words=self.options.joined))
 
-    def features(self, task: str, texts: Sequence[str], best: Mapping[str, Ints]) -> Iterator[list[str]]:
+    def features(self, task: str, window: Features, best: Mapping[str, Ints]) -> Iterator[list[str]]:
         """Yield what a task's chain sees of each word; parts of speech are found for chunks, not looked up.
 
         So a chunker learns from tags as it will meet them, though with fewer mistakes: the tagger has read this text.
         """
+        texts = window.texts
         if task != CHUNK or POS not in self.chains:
             return tag_features(texts, options=self.options)
         found = best.get(POS)
