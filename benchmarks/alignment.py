@@ -218,7 +218,7 @@ def figure(done: Aligned, theirs: Sequence[Word]) -> Figure:
 
     samples = read_sound(done.path)
     rows = max(1, min(3, int(done.duration_s / SHOWN_S)))
-    with matplotlib.rc_context(plot._STYLE):
+    with matplotlib.rc_context(plot.STYLE):
         drawn = Figure(figsize=(13, 2.4 * rows), layout="constrained")
         for number, axes in enumerate(np.ravel(drawn.subplots(rows, 1))):
             _draw_stretch(axes, samples, done.found.transcript.words, theirs, number * SHOWN_S)
@@ -229,8 +229,8 @@ def figure(done: Aligned, theirs: Sequence[Word]) -> Figure:
 def _draw_stretch(axes: Axes, samples: Samples, ours: Sequence[Word], theirs: Sequence[Word], first_s: float) -> None:
     last_s = first_s + SHOWN_S
     shown = samples[round(first_s * RATE) : round(last_s * RATE)]
-    axes.plot(first_s + np.arange(len(shown)) / RATE, shown / np.abs(samples).max(), color=plot._FAINT, linewidth=0.4)
-    for words, sign, colour in ((ours, 1, plot._CLASSES[0]), (theirs, -1, plot._CLASSES[1])):
+    axes.plot(first_s + np.arange(len(shown)) / RATE, shown / np.abs(samples).max(), color=plot.FAINT, linewidth=0.4)
+    for words, sign, colour in ((ours, 1, plot.COLOURS[0]), (theirs, -1, plot.COLOURS[1])):
         for word in words:
             if word.start is None or word.end is None or word.end < first_s or word.start > last_s:
                 continue

@@ -154,7 +154,7 @@ def figure(panels: Mapping[str, Mapping[str, Said]]) -> Figure:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(plot._STYLE):
+    with matplotlib.rc_context(plot.STYLE):
         drawn = Figure(figsize=(4.4 * len(panels), 4.6), layout="constrained")
         for axes, (title, said) in zip(np.ravel(drawn.subplots(1, len(panels))), panels.items(), strict=True):
             _draw_panel(axes, title, said)
@@ -162,8 +162,8 @@ def figure(panels: Mapping[str, Mapping[str, Said]]) -> Figure:
 
 
 def _draw_panel(axes: Axes, title: str, said: Mapping[str, Said]) -> None:
-    axes.plot([0, 100], [0, 100], color=plot._FAINT, linewidth=1, linestyle=(0, (4, 3)))
-    colours = dict(zip(CLASSES[4].values(), plot._CLASSES, strict=True)) | {EVERYWHERE: plot._INK}
+    axes.plot([0, 100], [0, 100], color=plot.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+    colours = dict(zip(CLASSES[4].values(), plot.COLOURS, strict=True)) | {EVERYWHERE: plot.INK}
     for group, colour in colours.items():
         if group in said:
             points = bins(said[group])
@@ -176,7 +176,7 @@ def _draw_panel(axes: Axes, title: str, said: Mapping[str, Said]) -> None:
     axes.set_xticks(range(0, 101, 25))
     axes.set_yticks(range(0, 101, 25))
     axes.set_aspect("equal")
-    axes.grid(color=plot._PALE, linewidth=0.8)
+    axes.grid(color=plot.PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_xlabel("confidence, percent; dashed: as it should be")
     axes.set_ylabel("right, percent")

@@ -290,7 +290,7 @@ def draw(heard: Heard, path: Path) -> None:
 
     track, samples = read_track(heard.path), read_sound(heard.path)
     rows = max(1, min(2, int(heard.duration_s / SHOWN_S)))
-    with matplotlib.rc_context(plot._STYLE):
+    with matplotlib.rc_context(plot.STYLE):
         drawn = Figure(figsize=(13, 3.6 * rows), layout="constrained")
         for number, axes in enumerate(np.ravel(drawn.subplots(rows, 1))):
             _draw_stretch(axes, heard.found.transcript.words, samples, track, number * SHOWN_S)
@@ -306,19 +306,19 @@ def _draw_stretch(axes: Axes, words: Sequence[Word], samples: Samples, track: Tr
     shown = samples[round(first_s * RATE) : round(last_s * RATE)]
     middle = (lowest + highest) / 2
     wave = middle + shown / np.abs(samples).max() * (highest - lowest) / 2
-    axes.plot(first_s + np.arange(len(shown)) / RATE, wave, color=plot._FAINT, linewidth=0.3)
+    axes.plot(first_s + np.arange(len(shown)) / RATE, wave, color=plot.FAINT, linewidth=0.3)
     time_s = np.arange(len(track)) * HOP_S
-    axes.plot(time_s, lowest + (track.level_db + 90) * (highest - lowest) / 180, color=plot._FAINT, linewidth=0.8)
+    axes.plot(time_s, lowest + (track.level_db + 90) * (highest - lowest) / 180, color=plot.FAINT, linewidth=0.8)
     contour = speaker_contour(track.pitch, _one_speaker(len(track)), 1)
     voiced = track.pitch.voiced
-    axes.plot(time_s[voiced], track.pitch.f0_hz[voiced], ".", markersize=3, color=plot._CLASSES[1])
+    axes.plot(time_s[voiced], track.pitch.f0_hz[voiced], ".", markersize=3, color=plot.COLOURS[1])
     line = np.where(contour.voiced, 2.0 ** (contour.semitones / 12), np.nan)
-    axes.plot(time_s, line, color=plot._CLASSES[0], linewidth=1.4)
+    axes.plot(time_s, line, color=plot.COLOURS[0], linewidth=1.4)
     for word in words:
         if word.start is None or word.end is None or word.end < first_s or word.start > last_s:
             continue
         axes.axvspan(word.start, word.end, ymin=0.94, alpha=0.2)
-        axes.vlines([word.start, word.end], lowest, highest, linewidth=0.4, color=plot._FAINT)
+        axes.vlines([word.start, word.end], lowest, highest, linewidth=0.4, color=plot.FAINT)
         if first_s < (word.start + word.end) / 2 < last_s:
             axes.text((word.start + word.end) / 2, highest * 0.975, word.token, ha="center", va="center", fontsize=7)
     axes.set_xlim(first_s, last_s)

@@ -19,6 +19,7 @@ from interpunct import formats
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError, InterpunctError
 from interpunct.formats import Format, Source, WriteOptions
+from interpunct.models.scores import Scores, end_chances
 from interpunct.restore import Progress, Restorer, load
 from interpunct.transcript import Transcript
 
@@ -34,6 +35,12 @@ class JobOptions:
     to: str | None = None
     encoding: str | None = None
     write: WriteOptions = field(default_factory=WriteOptions)
+    audio: str | None = None
+    """The recording of the one input."""
+    plot: str | None = None
+    """Where to draw how the one input is said, and where its sentences end."""
+    plot_from: float = 0.0
+    """The second at which the picture begins."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,10 @@ def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | No
     transcripts: Iterable[Transcript] = formats.read_source(source, reader)
     if options.model is not None:
         restorer = _restorer(options.model, options.threads)
-        transcripts = restorer.restore_all(transcripts, options.decode, progress=progress)
+        if options.audio is None and options.plot is None:
+            transcripts = restorer.restore_all(transcripts, options.decode, progress=progress)
+        else:
+            transcripts = [_with_sound(job, options, restorer, list(transcripts), progress)]
     if job.output is not None and job.into_folder:
         _write_into_folder(job, transcripts, writer, options.write)
         return None
@@ -115,6 +125,28 @@ def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | No
         return b"".join(pieces)
     formats.replace_file(Path(job.output), pieces)
     return None
+
+
+def _with_sound(
+    job: Job, options: JobOptions, restorer: Restorer, documents: Sequence[Transcript], progress: Progress | None
+) -> Transcript:
+    """Restore the one document of a recording, and draw it where that is asked for."""
+    if len(documents) != 1:
+        raise InputError(
+            f"holds {len(documents)} documents, and a recording is one; give its transcript", path=job.path
+        )
+    blocks: list[Scores] = []
+    watch = None if options.plot is None else blocks.append
+    restored = restorer.restore(documents[0], options.decode, audio=options.audio, progress=progress, watch=watch)
+    if options.plot is not None:
+        from interpunct.features.speech_plot import draw_speech
+
+        ends = end_chances(blocks, restorer.model.labels.get("mark", ()))
+        try:
+            draw_speech(options.plot, restored.words, ends.tolist(), audio=options.audio, begin_s=options.plot_from)
+        except InputError as error:
+            raise error.at(path=job.path) from None
+    return restored
 
 
 def _write_into_folder(job: Job, transcripts: Iterable[Transcript], writer: Format, options: WriteOptions) -> None:
@@ -164,6 +196,11 @@ def _writer(job: Job, options: JobOptions, reader: Format) -> Format:
 
 def plan(inputs: Sequence[str], output: str | None, options: JobOptions) -> list[Job]:
     """Turn a call's inputs and output into jobs; refuse a call in which a result would replace another or an input."""
+    if options.audio is not None or options.plot is not None:
+        option = "--plot" if options.audio is None else "--audio"
+        count = len(expand(inputs))
+        if count != 1:
+            raise InputError(f"{count} inputs, but {option} is about one; give one transcript")
     if options.to is not None and formats.named(options.to).write is None:
         raise InputError(f"format {options.to!r} can be read but not written; use --to json")
     paths = expand(inputs)

@@ -2,7 +2,8 @@
 
 In: text, words or transcripts, of any length and in any number. Out: `Restored` transcripts, in order. The
 count, order and times of the words never change. Memory holds the documents in hand and the scores of a few
-batches of windows, whatever their length; short documents are taken in until a batch is full.
+batches of windows, whatever their length; short documents are taken in until a batch is full. Times, where words have
+them, and a recording help a model that has learned what they tell (`models.branch`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
 from interpunct.labels import parse_text, split_token
 from interpunct.models import Model, Scores
+from interpunct.models.branch import Branch, Following
 from interpunct.models.folder import load_lexicon
 from interpunct.transcript import Sentence, Transcript, Word
 
 Document = str | Transcript | Iterable[Word | str]
 """What can be restored: text, a transcript, or words."""
 Progress = Callable[[int, int], None]
+Watch = Callable[[Scores], None]
+"""Is told the scores of tokens that are decided on, block after block."""
 PRETRAINED = Path(__file__).parent / "pretrained"
 
 
@@ -54,15 +58,32 @@ class Restorer:
     """
 
     def __init__(
-        self, model: Model, lexicon: dict[str, str] | None = None, *, scales: Mapping[str, float] | None = None
+        self,
+        model: Model,
+        lexicon: dict[str, str] | None = None,
+        *,
+        scales: Mapping[str, float] | None = None,
+        branch: Branch | None = None,
     ) -> None:
         self.model = model
         self.lexicon = lexicon or {}
         self.scales = scales or {}
+        self.branch = branch
 
-    def restore(self, document: Document, options: DecodeOptions | None = None) -> Restored:
-        """Restore one document."""
-        return next(self.restore_all([document], options))
+    def restore(
+        self,
+        document: Document,
+        options: DecodeOptions | None = None,
+        *,
+        audio: str | Path | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> Restored:
+        """Restore one document, with its recording where there is one.
+
+        A document in which no word has both times gets those at which its words are said in the recording.
+        """
+        return next(self._restore([(document, audio)], options, progress, watch))
 
     def restore_all(
         self,
@@ -75,15 +96,24 @@ class Restorer:
 
         `progress` is told again and again how many of a document's words are done, and how many it has.
         """
+        return self._restore(((document, None) for document in documents), options, progress)
+
+    def _restore(
+        self,
+        documents: Iterable[tuple[Document, str | Path | None]],
+        options: DecodeOptions | None = None,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+    ) -> Iterator[Restored]:
         waiting: deque[_Job] = deque()
 
         def features() -> Iterator[Features]:
-            for document in documents:
-                transcript = as_transcript(document)
+            for document, audio in documents:
+                transcript, following = self._heard(as_transcript(document), audio, options or DecodeOptions())
                 decoder = Decoder(
                     transcript.words, self.model.labels, options=options, lexicon=self.lexicon, scales=self.scales
                 )
-                job = _Job(transcript, self.model, decoder)
+                job = _Job(transcript, self.model, decoder, following, watch)
                 waiting.append(job)
                 yield job.reading.features
 
@@ -99,11 +129,40 @@ class Restorer:
         while waiting:
             yield waiting.popleft().result()
 
+    def _heard(
+        self, transcript: Transcript, audio: str | Path | None, options: DecodeOptions
+    ) -> tuple[Transcript, Following | None]:
+        """Return a document with its times, and the branch that follows it where there is something to hear."""
+        timed = any(word.duration_s is not None for word in transcript.words)
+        if audio is None:
+            if self.branch is None or not options.prosody or not timed:
+                return transcript, None
+            from interpunct.features.prosody import measure_prosody  # most documents are text alone
+
+            return transcript, self.branch.follow(measure_prosody(transcript))
+        if not options.prosody:
+            from interpunct.audio import align_audio
+
+            return transcript if timed or not transcript.words else align_audio(audio, transcript), None
+        if self.branch is None:
+            raise ModelError(
+                f"model {self.model.name} has not learned what a recording tells; use another model, or leave out the "
+                "audio (words without times are still timed by it with --no-prosody)"
+            )
+        from interpunct.features.prosody import prosody_of
+
+        transcript, prosody = prosody_of(transcript, audio)
+        return transcript, self.branch.follow(prosody)
+
 
 class _Job:
     """One document on its way: what went in, and what has come out so far."""
 
-    def __init__(self, transcript: Transcript, model: Model, decoder: Decoder) -> None:
+    def __init__(
+        self, transcript: Transcript, model: Model, decoder: Decoder, following: Following | None, watch: Watch | None
+    ) -> None:
+        self.following = following
+        self.watch = watch
         self.transcript = transcript
         self.model = model
         self.reading = Reading([word.text for word in transcript.words], model)
@@ -113,6 +172,10 @@ class _Job:
     def take(self, scores: Scores | None) -> None:
         """Decode the tokens whose scores are complete."""
         if scores is not None:
+            if self.following is not None:
+                scores = self.following.take(scores)
+            if self.watch is not None:
+                self.watch(scores)
             self.words.extend(self.decoder.feed(scores))
 
     def result(self) -> Restored:
@@ -155,7 +218,9 @@ def load(model: str | Path = "default", *, threads: int | None = None) -> Restor
     """Load a restorer: a bundled model by its name, or any model by its folder."""
     folder = find_model(model)
     scales = models.Description.load(folder).scales
-    return Restorer(models.load(folder, threads=threads), load_lexicon(folder), scales=scales)
+    loaded = models.load(folder, threads=threads)
+    branch = Branch.load(folder, loaded.labels)
+    return Restorer(loaded, load_lexicon(folder), scales=scales, branch=branch)
 
 
 def find_model(model: str | Path) -> Path:

@@ -9,7 +9,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -24,6 +24,14 @@ from interpunct.formats import WriteOptions
 from interpunct.jobs import JobOptions, Outcome, plan
 from interpunct.models import Description
 from interpunct.restore import find_model
+
+
+class Sound(NamedTuple):
+    """What a call says of sound: the recording, and where to draw what of it."""
+
+    audio: str | None = None
+    plot: str | None = None
+    plot_from: float = 0.0
 
 
 def cue_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,6 +119,17 @@ def _by_mark(_context: click.Context, _option: click.Parameter, values: Iterable
     show_default=True,
     help="Label sequences kept by a model that writes label after label.",
 )
+@click.option("--audio", metavar="FILE", help="The recording of the one input: how it is said helps to decide.")
+@click.option("--prosody/--no-prosody", default=True, help="Let times and sound help to decide, or the words alone.")
+@click.option("--plot", metavar="FILE.png", help="Draw a minute of the one input: wave, pitch, pauses, sentence ends.")
+@click.option(
+    "--plot-from",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Where the picture begins.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the model; all cores without it.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Files at a time.")
 @click.option(
@@ -134,6 +153,10 @@ def restore(
     scales: dict[str, float],
     close: bool,
     beam: int,
+    audio: str | None,
+    prosody: bool,
+    plot: str | None,
+    plot_from: float,
     threads: int | None,
     jobs: int,
     engine: str,
@@ -141,9 +164,15 @@ def restore(
 ) -> None:  # fmt: skip
     """Restore marks and capitals in files, folders, globs or standard input (`-` or none)."""
     options = DecodeOptions(
-        marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close, beam=beam
-    )
-    _run(context, inputs, io, engine=engine, jobs=jobs, model=model, threads=threads, decode=options)
+        marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close, beam=beam,
+        prosody=prosody,
+    )  # fmt: skip
+    if plot is not None:
+        from interpunct.features.speech_plot import check_picture
+
+        check_picture(plot)  # before an hour is listened to
+    sound = Sound(audio, plot, plot_from)
+    _run(context, inputs, io, engine=engine, jobs=jobs, model=model, threads=threads, decode=options, sound=sound)
 
 
 @click.command()
@@ -167,8 +196,10 @@ def _run(
     model: str | None = None,
     threads: int | None = None,
     decode: DecodeOptions | None = None,
+    sound: Sound | None = None,
     recut: bool = True,
 ) -> None:
+    sound = sound or Sound()
     if threads is None and jobs > 1:
         threads = max(1, (os.cpu_count() or 1) // jobs)  # else every worker takes all cores from the others
     check_encoding(io["encoding"])
@@ -180,6 +211,9 @@ def _run(
         to=io["to"],
         encoding=io["encoding"],
         write=WriteOptions(lines=io["lines"], cues=cues_of(io), recut=recut),
+        audio=sound.audio,
+        plot=sound.plot,
+        plot_from=sound.plot_from,
     )
     if model is not None:
         Description.load(find_model(model))  # a wrong model is a wrong call, not a failed input

@@ -54,6 +54,8 @@ class DecodeOptions:
     """Whether the last word of a document or turn gets a closing mark."""
     beam: int = 1
     """How many label sequences a model that writes them one after another keeps on the way; 1 is greedy."""
+    prosody: bool = True
+    """Whether times, and sound where there is some, help to decide, for a model that has learned what they tell."""
 
     def __post_init__(self) -> None:
         if self.existing not in get_args(Existing):

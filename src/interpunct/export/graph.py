@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_OPSET = 17
+OPSET = 17
 
 
 class Graph:
@@ -78,5 +78,5 @@ class Graph:
             self.weights,
         )
         domains = sorted({node.domain for node in self.nodes if node.domain})
-        opsets = [helper.make_opsetid("", _OPSET), *(helper.make_opsetid(domain, 1) for domain in domains)]
+        opsets = [helper.make_opsetid("", OPSET), *(helper.make_opsetid(domain, 1) for domain in domains)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="interpunct")

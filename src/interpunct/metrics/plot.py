@@ -37,23 +37,23 @@ DPI = 150
 _PANEL_HEIGHT = 4.4
 
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-_RATES = {"precision": "#56B4E9", "recall": "#E69F00", "f1": "#0072B2"}
-_CLASSES = ("#D55E00", "#0072B2", "#009E73")
-_INK, _FAINT, _PALE = "#222222", "#767676", "#E6E6E6"
-_STYLE = {
+RATES = {"precision": "#56B4E9", "recall": "#E69F00", "f1": "#0072B2"}
+COLOURS = ("#D55E00", "#0072B2", "#009E73")
+INK, FAINT, PALE = "#222222", "#767676", "#E6E6E6"
+STYLE = {
     "font.family": "sans-serif",
     "font.size": 10.0,
     "axes.titlesize": 11.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 10.0,
-    "axes.edgecolor": _FAINT,
-    "axes.labelcolor": _INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "figure.constrained_layout.w_pad": 0.12,
     "figure.constrained_layout.h_pad": 0.1,
 }
@@ -85,7 +85,7 @@ def figure(evaluation: Evaluation) -> Figure:
     except ImportError:
         raise MissingExtraError("plots", "plot") from None
     panels = _panels(evaluation)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         heights = [_PANEL_HEIGHT if panels else 0.1, *([_along_height(evaluation)] if evaluation.wisebe else [])]
         drawn = Figure(figsize=(4.2 * max(2, len(panels)), sum(heights) + 0.35), layout="constrained")
         rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights, hspace=0.06)
@@ -95,7 +95,7 @@ def figure(evaluation: Evaluation) -> Figure:
         if evaluation.wisebe:
             _draw_along(drawn.add_subplot(rows[1]), evaluation)
         signature = _folded(evaluation.signature, 40 * max(2, len(panels)))
-        drawn.supxlabel(signature, fontsize=7, color=_FAINT, parse_math=False)
+        drawn.supxlabel(signature, fontsize=7, color=FAINT, parse_math=False)
     return drawn
 
 
@@ -136,20 +136,20 @@ def _draw_rates(axes: Axes, evaluation: Evaluation) -> None:
     rows = _prf_rows(evaluation)
     height, halo = 0.26, _halo(2.4)
     for place, row in enumerate(rows):
-        for index, (name, colour) in enumerate(_RATES.items()):
+        for index, (name, colour) in enumerate(RATES.items()):
             found = row.rates[name]
             y = place + (index - 1) * height
             if found.value is None:
-                axes.text(1, y, "n/a", va="center", fontsize=8.5, color=_FAINT)
+                axes.text(1, y, "n/a", va="center", fontsize=8.5, color=FAINT)
                 continue
             end = value = 100 * found.value
             axes.barh(y, value, height=height * 0.88, color=colour, label=name if place == 0 else None)
             if found.low is not None and found.high is not None:
                 low, end = 100 * found.low, max(value, 100 * found.high)
-                axes.hlines(y, low, 100 * found.high, color=_INK, linewidth=1.2, path_effects=halo)
+                axes.hlines(y, low, 100 * found.high, color=INK, linewidth=1.2, path_effects=halo)
             axes.text(end + 1.5, y, f"{value:.1f}", va="center", fontsize=8.5)
             if place == 0 and value > 25:
-                ink = "white" if name == "f1" else _INK
+                ink = "white" if name == "f1" else INK
                 axes.text(1.5, y, "F1" if name == "f1" else name, va="center", fontsize=8.5, color=ink)
     axes.set_yticks(range(len(rows)), [f"{row.label}\nn={row.counts['expected']:,}" for row in rows])
     axes.tick_params(axis="y", length=0)
@@ -185,12 +185,12 @@ def _draw_confusion(axes: Axes, evaluation: Evaluation) -> None:
     last = len(names) - 1
     shades = np.ma.masked_array(np.sqrt(shares), mask=np.zeros(shares.shape, dtype=bool))
     shades[last, last] = np.ma.masked
-    axes.set_facecolor(_PALE)
+    axes.set_facecolor(PALE)
     axes.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
     for row in range(len(names)):
         for column in range(len(names)):
             grey = row == column == last
-            ink = "white" if shares[row, column] > 0.5 and not grey else _INK
+            ink = "white" if shares[row, column] > 0.5 and not grey else INK
             axes.text(column, row - 0.08, f"{counts[row, column]:,}", ha="center", va="center", color=ink)
             if totals[row, 0]:
                 share = f"{100 * shares[row, column]:.1f} %"
@@ -250,7 +250,7 @@ def _curve(
 def _draw_curves(axes: Axes, evaluation: Evaluation) -> None:
     """Draw each class's curve with its name at its end, where the hypothesis stands."""
     ends = []
-    for colour, (name, (precision, recall)) in zip(_CLASSES, curves(evaluation).items(), strict=False):
+    for colour, (name, (precision, recall)) in zip(COLOURS, curves(evaluation).items(), strict=False):
         if not len(recall):
             continue
         axes.plot(100 * recall, 100 * precision, color=colour, linewidth=1.8, label=name)
@@ -262,7 +262,7 @@ def _draw_curves(axes: Axes, evaluation: Evaluation) -> None:
     axes.set_ylim(0, 103)
     axes.set_xticks(range(0, 101, 25))
     axes.set_yticks(range(0, 101, 25))
-    axes.grid(color=_PALE, linewidth=0.8)
+    axes.grid(color=PALE, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_xlabel("recall, percent; dot: the hypothesis as it is")
     axes.set_ylabel("precision, percent")
@@ -307,7 +307,7 @@ def _draw_along(axes: Axes, evaluation: Evaluation) -> None:
             axes.axvspan(first + 0.5, end + 0.5, color="#F3EBD3", linewidth=0, zorder=0)
             axes.barh(row_windows, end - first, left=first + 0.5, height=0.5, color="#E69F00", zorder=2)
     for row, mask in enumerate(masks):
-        axes.plot(np.flatnonzero(mask) + 1, np.full(int(mask.sum()), row), "|", color=_INK, ms=13, mew=2)
+        axes.plot(np.flatnonzero(mask) + 1, np.full(int(mask.sum()), row), "|", color=INK, ms=13, mew=2)
     for chosen, colour, name in ((inside, "#0072B2", "in a window"), (~inside, "#D55E00", "in none")):
         marker = "|" if colour == "#0072B2" else "x"
         places = candidate[chosen] + 1

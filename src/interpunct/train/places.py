@@ -1,0 +1,175 @@
+"""`Places`: what a prosody branch learns from, one row per word of corpora with times or sound.
+
+In: a text model, and transcripts with the marks that are right, each with its recording where there is one. Out: what
+the model says of the marks at each place, the prosody there, and which mark stands there. Reading takes minutes an
+hour of sound, so what was gathered is kept in a file. Only columns that hold something are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpunct import corpora, formats
+from interpunct.align import align, carry_marks
+from interpunct.corpora import esic, ljspeech
+from interpunct.decode.reading import score_tokens
+from interpunct.errors import ConfigError, InputError
+from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
+from interpunct.models.encoded import IGNORED, taught_mark
+from interpunct.models.model import Model
+from interpunct.models.scores import Array, Ints
+from interpunct.transcript import Transcript, Word
+
+AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
+"""The corpora with recordings, and where those lie."""
+
+Log = Callable[[str], None]
+Recorded = tuple[Transcript, Path | None]
+"""A transcript and its recording, where there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places after the words of some documents, one row each."""
+
+    logs: Array = field(repr=False)
+    """Places × marks: the text model's log-probabilities."""
+    values: Array = field(repr=False)
+    """Places × columns of prosody, 0 where `known` says that a value is missing."""
+    known: NDArray[np.bool_] = field(repr=False)
+    columns: Ints = field(repr=False)
+    """Which of the prosodic features the columns are."""
+    right: Ints = field(repr=False)
+    """The index of the mark that stands there, IGNORED where nobody knows."""
+    starts: Ints = field(repr=False)
+    """Where documents begin, and where the last one ends."""
+
+    def __len__(self) -> int:
+        return len(self.right)
+
+    @property
+    def around(self) -> Ints:
+        """Places × 3: the place before, the place itself and the one after; -1 where the document ends."""
+        place = np.arange(len(self), dtype=np.int64)
+        before, after = place - 1, place + 1
+        filled = self.starts[:-1][np.diff(self.starts) > 0]
+        before[filled] = -1
+        after[[*(filled[1:] - 1), -1] if len(filled) else []] = -1
+        return np.stack([before, place, after], axis=1)
+
+    def save(self, path: Path) -> None:
+        """Keep all of it in one file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f"{path.name}.part.npz")
+        np.savez_compressed(beside, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+        beside.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Places:
+        """Read what `save` kept."""
+        try:
+            with np.load(path) as stored:
+                return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
+        except (OSError, KeyError, ValueError) as error:
+            raise InputError(f"cannot be read: {error}; delete it, and gather it again", path=str(path)) from None
+
+
+def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) -> Places:
+    """Let a model read documents and measure their prosody; a recording that its words do not fit is left out."""
+    marks = model.labels.get("mark", ())
+    index = {mark: label for label, mark in enumerate(marks)}
+    measured: list[Prosody] = []
+    kept: list[Transcript] = []
+    for transcript, audio in documents:
+        try:
+            _, prosody = (transcript, measure_prosody(transcript)) if audio is None else prosody_of(transcript, audio)
+        except InputError as error:
+            if log is not None:
+                log(f"{transcript.source}: left out: {error}")
+            continue
+        measured.append(prosody)
+        kept.append(transcript)
+        if log is not None and len(kept) % 20 == 0:
+            log(f"{len(kept)} documents measured")
+    if not any(map(len, kept)):
+        raise InputError("no words to learn from; name other corpora")
+    logs = [scores.tasks["mark"] for scores in score_tokens(model, [_texts(document) for document in kept])]
+    right = [index.get(taught_mark(word, marks) or "", IGNORED) if word.mark is not None else IGNORED
+             for document in kept for word in document.words]  # fmt: skip
+    known = np.concatenate([prosody.known for prosody in measured])
+    columns = np.flatnonzero(known.any(axis=0))
+    values = np.concatenate([prosody.values for prosody in measured])
+    starts = np.concatenate([[0], np.cumsum([len(document) for document in kept])])
+    return Places(np.concatenate(logs), values[:, columns], known[:, columns], columns, np.array(right), starts)
+
+
+def gathered(
+    model: Model,
+    spec: str,
+    path: Path,
+    *,
+    aligned: Path | None = None,
+    documents: int | None = None,
+    log: Log | None = None,
+) -> Places:
+    """Return a corpus's places from a file, or gather them into it; see `read`."""
+    if path.exists():
+        return Places.load(path)
+    places = gather(model, islice(read(spec, aligned=aligned), documents), log)
+    places.save(path)
+    return places
+
+
+def read(spec: str, *, aligned: Path | None = None) -> Iterator[Recorded]:
+    """Read "corpus:split" or "corpus:split:track"; marks are the reference's, carried to a recogniser's words.
+
+    `aligned` is a folder of transcripts that were aligned before, CORPUS/SOURCE.json, whose times are taken rather than
+    found again. Of a segment whose inner marks nobody knows the mark at its end is not taught either: else it would
+    seem that places with marks are commoner than they are.
+    """
+    name, split, *tracks = spec.split(":")
+    if len(tracks) > 1 or not split:
+        raise ConfigError([f"{spec!r} is neither CORPUS:SPLIT nor CORPUS:SPLIT:TRACK, e.g. debater:dev:asr"])
+    root = corpora.data_root()
+    track = tracks[0] if tracks else None
+    heard = track == "asr"
+    references = {each.source: each for each in corpora.read(name, split, root=root)} if heard else {}
+    for transcript in corpora.read(name, split, root=root, track=track):
+        if heard:
+            taught = with_marks_of(references[transcript.source], transcript)
+        else:
+            taught = replace(transcript, words=tuple(map(_wholly_known, transcript.words)))
+        if aligned is not None:
+            taught = _with_times(taught, aligned / name / f"{transcript.source}.json")
+        yield taught, AUDIO[name](root, transcript.source) if name in AUDIO else None
+
+
+def with_marks_of(reference: Transcript, heard: Transcript) -> Transcript:
+    """Give a recogniser's words the marks of the words that they stand for."""
+    found = align(_texts(reference), _texts(heard))
+    marks = carry_marks(reference.marks, found)
+    words = (replace(word, mark=mark) for word, mark in zip(heard.words, marks, strict=True))
+    return replace(heard, words=tuple(words))
+
+
+def _wholly_known(word: Word) -> Word:
+    return replace(word, mark=None) if word.case is None else word
+
+
+def _texts(document: Transcript) -> Sequence[str]:
+    return [word.text for word in document.words]
+
+
+def _with_times(transcript: Transcript, path: Path) -> Transcript:
+    """Return a transcript with the times of the one in a file, where that is there and has the same words."""
+    timed = formats.read(path) if path.exists() else transcript
+    if _texts(timed) != _texts(transcript):
+        return transcript
+    pairs = zip(transcript.words, timed.words, strict=True)
+    return replace(transcript, words=tuple(replace(word, start=its.start, end=its.end) for word, its in pairs))
