@@ -14,8 +14,11 @@ from interpunct.errors import ConfigError
 from interpunct.features import Features
 from interpunct.models.dilated import (
     EPSILON,
+    NIBBLE_GAIN,
+    NIBBLE_STEP,
     PAIR_FACTOR,
     RECTIFIED_STEP,
+    STEEPEST,
     STEP,
     WEIGHT_STEPS,
     Dilated,
@@ -33,6 +36,11 @@ SHAPES: list[dict[str, Any]] = [
     {"pairs": 50, "dilations": (1, 3), "piece_dilations": (1, 2)},
     {"pairs": 50, "dilations": (2, 1), "inner": 24, "kernel": 5},
     {"pairs": 0, "dilations": (), "piece_dilations": (4,), "kernel": 1},
+    {"pairs": 0, "dilations": (1, 2), "inner": 24, "inner_kernel": 3},
+    {"pairs": 0, "dilations": (1, 2), "inner": 24, "inner_kernel": 3, "signed": True},
+    {"pairs": 50, "dilations": (1, 2), "attention": (1, 2), "heads": 2, "keys": 6, "values": 8},
+    {"pairs": 50, "dilations": (1, 2), "attention": (2,), "heads": 2, "keys": 6, "values": 8, "stride": 1},
+    {"pairs": 50, "dilations": (2,), "table_bits": 4},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
@@ -71,20 +79,46 @@ def slow(model: Dilated, pieces: list[int], words: list[int]) -> dict[str, np.nd
     def scaled(row: np.ndarray) -> np.ndarray:
         return np.asarray(row / np.sqrt(np.mean(row**2) + EPSILON))
 
-    def read(name: str, rows: list[np.ndarray], dilation: int) -> list[np.ndarray]:
+    def read(name: str, rows: list[np.ndarray], dilation: int, kernel: int) -> list[np.ndarray]:
         found = []
         for place in range(len(rows)):
-            around = [place + dilation * (tap - options.kernel // 2) for tap in range(options.kernel)]
+            around = [place + dilation * (tap - kernel // 2) for tap in range(kernel)]
             given = [rows[p] if 0 <= p < len(rows) else np.zeros_like(rows[0]) for p in around]
             found.append(state[f"{name}.weight"] @ np.concatenate(given) + state[f"{name}.bias"])
         return found
 
     def block(name: str, rows: list[np.ndarray], dilation: int) -> list[np.ndarray]:
-        found = read(f"{name}.reads", [np.clip(scaled(row), 0, 255 * RECTIFIED_STEP) for row in rows], dilation)
+        limits = (-128 * STEP, 127 * STEP) if options.signed else (0, 255 * RECTIFIED_STEP)
+        given = [np.clip(scaled(row), *limits) for row in rows]
+        found = read(f"{name}.reads", given, dilation, options.kernel)
         if options.inner:
-            weight, bias = state[f"{name}.writes.weight"], state[f"{name}.writes.bias"]
-            found = [weight @ np.clip(row, 0, 255 * RECTIFIED_STEP) + bias for row in found]
+            inner = [np.clip(row, 0, 255 * RECTIFIED_STEP) for row in found]
+            found = read(f"{name}.writes", inner, dilation, options.inner_kernel)
         return [row + added for row, added in zip(rows, found, strict=True)]
+
+    def attention(name: str, rows: list[np.ndarray]) -> list[np.ndarray]:
+        given = [np.clip(scaled(row), -128 * STEP, 127 * STEP) for row in rows]
+        asked = [state[f"{name}.asks.weight"] @ row + state[f"{name}.asks.bias"] for row in given]
+        looked_at = range(0, len(rows), options.stride)
+        answers = [state[f"{name}.reads.weight"] @ given[place] + state[f"{name}.reads.bias"] for place in looked_at]
+        heads, keys, values = options.heads, options.keys, options.values
+        steep = STEEPEST / (1 + np.exp(-state[f"{name}.sharpness"]))
+        found = []
+        for place, row in enumerate(asked):
+            mixed = []
+            for head in range(heads):
+                query = row[head * keys : (head + 1) * keys]
+                wins = []
+                for other, answer in zip(looked_at, answers, strict=True):
+                    off = other - place - state[f"{name}.shift"][head]
+                    content = query @ answer[head * keys : (head + 1) * keys] / np.sqrt(keys)
+                    wins.append(np.exp(content - steep[head] * off**2))
+                first = heads * keys + head * values
+                shares = np.array(wins) / sum(wins)
+                mixed.append(sum(s * answer[first : first + values] for s, answer in zip(shares, answers, strict=True)))
+            found.append(np.clip(np.concatenate(mixed), -128 * STEP, 127 * STEP))
+        weight, bias = state[f"{name}.writes.weight"], state[f"{name}.writes.bias"]
+        return [row + weight @ added + bias for row, added in zip(rows, found, strict=True)]
 
     rows = []
     for place, piece in enumerate(pieces):
@@ -92,13 +126,18 @@ def slow(model: Dilated, pieces: list[int], words: list[int]) -> dict[str, np.nd
         if options.pairs:
             before = pieces[place - 1] if place else 0
             row = np.concatenate([row, state["pairs.weight"][(before * PAIR_FACTOR + piece) % options.pairs]])
-        rows.append(np.clip(row, -128 * STEP, 127 * STEP))
-    rows = read("stem", rows, 1)
+        if options.table_bits == 4:
+            rows.append(np.clip(row * NIBBLE_GAIN, -8 * NIBBLE_STEP, 7 * NIBBLE_STEP))
+        else:
+            rows.append(np.clip(row, -128 * STEP, 127 * STEP))
+    rows = read("stem", rows, 1, options.kernel)
     for number, dilation in enumerate(options.piece_dilations):
         rows = block(f"piece_blocks.{number}", rows, dilation)
     rows = [rows[last] for last in words]
     for number, dilation in enumerate(options.dilations):
         rows = block(f"word_blocks.{number}", rows, dilation)
+        if number + 1 in options.attention:
+            rows = attention(f"attention.{number + 1}", rows)
     return {
         task: np.array([state[f"heads.{task}.weight"] @ scaled(row) + state[f"heads.{task}.bias"] for row in rows])
         for task in LABELS
@@ -108,6 +147,10 @@ def slow(model: Dilated, pieces: list[int], words: list[int]) -> dict[str, np.nd
 @every_shape
 def test_network_equals_loops_over_places(shape: dict[str, Any]) -> None:
     model = made(**shape)
+    with torch.no_grad():
+        for name, parameter in model.network.named_parameters():
+            if name.endswith("shift"):
+                parameter.uniform_(-3, 3)  # heads that look before and behind
     pieces, words = [5, 9, 3, 30, 7, 7, 12, 41, 2, 8, 17], [0, 2, 3, 6, 7, 10]
     with torch.no_grad():
         found = model.network(torch.tensor([pieces]), torch.tensor([len(pieces)]), torch.tensor([words]))
@@ -137,9 +180,14 @@ def test_model_scores_windows_of_unequal_length_as_if_alone(shape: dict[str, Any
             np.testing.assert_allclose(scores.tasks[task], alone.tasks[task], atol=1e-6)
 
 
-def test_model_sees_as_many_words_as_it_says() -> None:
-    model = made(pairs=0, dilations=(1, 2, 4, 8))
-    assert model.options.reach == 15
+@pytest.mark.parametrize(
+    ("shape", "reach"),
+    [({"dilations": (1, 2, 4, 8)}, 15), ({"dilations": (1, 4), "inner": 20, "inner_kernel": 3, "signed": True}, 10)],
+    ids=str,
+)
+def test_model_sees_as_many_words_as_it_says(shape: dict[str, Any], reach: int) -> None:
+    model = made(pairs=0, **shape)
+    assert model.options.reach == reach
     count, middle = 60, 30
     pieces, words = torch.full((1, count), 7), torch.arange(count)[None]
     before = logits(model, pieces, words)[0, middle]
@@ -151,6 +199,17 @@ def test_model_sees_as_many_words_as_it_says() -> None:
             moved.append(place)
     side = model.options.reach + model.options.piece_reach  # each word here is one piece, and its neighbours' as well
     assert moved == list(range(middle - side, middle + side + 1))
+
+
+def test_attention_sees_the_whole_window() -> None:
+    model = made(pairs=0, dilations=(1,), attention=(1,), stride=2)
+    count, middle = 30, 15
+    pieces, words = torch.full((1, count), 7), torch.arange(count)[None]
+    before = logits(model, pieces, words)[0, middle]
+    for place in range(count):
+        changed = pieces.clone()
+        changed[0, place] = 9
+        assert not torch.equal(logits(model, changed, words)[0, middle], before), place
 
 
 def test_model_sees_as_many_pieces_around_a_word_as_it_says() -> None:
@@ -200,7 +259,10 @@ def test_product_rounds_weights_to_seven_bits_in_training_alone() -> None:
 
 @pytest.mark.parametrize("rounded", [False, True])
 def test_every_parameter_learns(rounded: bool) -> None:
-    model = made(pairs=50, dilations=(1, 2), piece_dilations=(1,), inner=20, rounded=rounded)
+    model = made(
+        pairs=50, dilations=(1, 2), piece_dilations=(1,), inner=20, inner_kernel=3, rounded=rounded,
+        attention=(1,), heads=2, keys=4, values=6, window=12, overlap=4, table_bits=4,
+    )  # fmt: skip
     network = model.network.train()
     pieces, words = torch.randint(2, 40, (3, 20)), torch.arange(0, 20, 2).repeat(3, 1)
     found = network(pieces, torch.tensor([20, 20, 20]), words)
@@ -212,7 +274,7 @@ def test_every_parameter_learns(rounded: bool) -> None:
 
 def test_network_is_one_graph_and_takes_bfloat16() -> None:
     """Nothing in it waits for a device, or makes the compiler give up."""
-    model = made(pairs=50, dilations=(1, 2))
+    model = made(pairs=50, dilations=(1, 2), attention=(2,), heads=2)
     pieces, words = torch.randint(2, 40, (3, 20)), torch.arange(0, 20, 2).repeat(3, 1)
     given = (pieces, torch.tensor([20, 12, 20]), words)
     compiled = torch.compile(model.network, backend="eager", fullgraph=True)
@@ -235,7 +297,14 @@ def test_model_saved_and_loaded_gives_the_same_scores(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.tasks[task], other.tasks[task])
 
 
-@pytest.mark.parametrize("bad", [{"kernel": 4}, {"width": 0}, {"pairs": -1}, {"dilations": (1, 0)}, {"inner": -1}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"kernel": 4}, {"width": 0}, {"pairs": -1}, {"dilations": (1, 0)}, {"inner": -1},
+        {"inner_kernel": 3}, {"inner_kernel": 2, "inner": 8}, {"attention": (9,)}, {"attention": (1, 1)},
+        {"signed": True}, {"table_bits": 5}, {"table_bits": 4, "embedding": 7},
+    ],
+)  # fmt: skip
 def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
         made(**bad)

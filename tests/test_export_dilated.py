@@ -19,7 +19,7 @@ from interpunct.export.graph import Graph
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.batch import piece_batch
-from interpunct.models.dilated import WEIGHT_STEPS, Dilated
+from interpunct.models.dilated import NIBBLE_GAIN, NIBBLE_STEP, WEIGHT_STEPS, Dilated
 from interpunct.models.folder import PIECES
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.onnx import GRAPH, OnnxModel
@@ -35,6 +35,11 @@ SHAPES: list[dict[str, Any]] = [
     {"pairs": 50, "dilations": (1, 3, 1), "piece_dilations": (1, 2)},
     {"pairs": 50, "dilations": (2, 1), "inner": 40, "kernel": 5},
     {"pairs": 0, "dilations": (), "piece_dilations": (4,), "kernel": 1},
+    {"pairs": 0, "dilations": (1, 2), "inner": 24, "inner_kernel": 3},
+    {"pairs": 0, "dilations": (1, 2), "inner": 24, "inner_kernel": 3, "signed": True},
+    {"pairs": 50, "dilations": (1, 2), "attention": (1, 2), "heads": 2, "keys": 6, "values": 8},
+    {"pairs": 50, "dilations": (1, 2), "attention": (2,), "heads": 2, "keys": 6, "values": 8, "stride": 1},
+    {"pairs": 50, "dilations": (2,), "table_bits": 4},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
@@ -75,13 +80,23 @@ def test_export_gives_what_torch_gives(shape: dict[str, Any], tmp_path: Path) ->
         assert difference(again.forward(given), model.forward(given)) < 1e-4
 
 
+def test_export_finds_what_heads_prefer_far_off(tmp_path: Path) -> None:
+    """In a window as long as those in use places have large squares, and most of a steep head's shares are nothing."""
+    model = made(pairs=0, dilations=(1,), attention=(1,), heads=3, stride=2, window=600)
+    with torch.no_grad():
+        model.network.attention["1"].shift.copy_(torch.tensor([-7.5, 4.0, 0.0]))  # type: ignore[index, union-attr]
+        model.network.attention["1"].sharpness.copy_(torch.tensor([6.0, 0.0, -4.0]))  # type: ignore[index, union-attr]
+    given = windows_of(600, 577)
+    assert difference(exported(model, tmp_path, int8=False).forward(given), model.forward(given)) < 5e-4
+
+
 @every_shape
 def test_export_to_int8_is_close_and_does_not_depend_on_the_batch(shape: dict[str, Any], tmp_path: Path) -> None:
     model = made(**shape)
     again = exported(model, tmp_path, int8=True)
     given = windows_of(9, 1, 30, 4)
     found = again.forward(given)
-    assert 0 < difference(found, model.forward(given)) < 0.1
+    assert 0 < difference(found, model.forward(given)) < (0.5 if "table_bits" in shape else 0.1)
     assert difference(found, [again.forward([window])[0] for window in given]) == 0
 
 
@@ -121,6 +136,17 @@ def test_export_to_int8_holds_weights_of_seven_bits_and_tables_of_bytes(tmp_path
     assert sum(value.size for value in values if value.dtype == np.float32) < 1500
 
 
+def test_export_of_tables_of_four_bits_puts_two_numbers_into_a_byte(tmp_path: Path) -> None:
+    model = made(pairs=50, dilations=(1,), table_bits=4)
+    exported(model, tmp_path, int8=True)
+    values = [numpy_helper.to_array(value) for value in onnx.load(str(tmp_path / GRAPH)).graph.initializer]
+    (packed,) = [value for value in values if value.shape == (50, 4)]
+    rows = model.network.state_dict()["pairs.weight"].numpy() * NIBBLE_GAIN / NIBBLE_STEP
+    whole = np.clip(np.round(rows), -8, 7) + 8
+    np.testing.assert_array_equal(np.concatenate([packed % 16, packed // 16], axis=1), whole)
+    assert (len(model.vocabulary), 12) in {value.shape for value in values if value.dtype == np.uint8}
+
+
 def test_export_to_int8_is_a_quarter_of_the_size(tmp_path: Path) -> None:
     model = made(width=128, dilations=(1, 2, 4), pairs=500)
     for int8 in (False, True):
@@ -129,13 +155,21 @@ def test_export_to_int8_is_a_quarter_of_the_size(tmp_path: Path) -> None:
     assert small < 0.3 * whole
 
 
-def test_export_of_a_model_trained_in_steps_restores_what_it_learned(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"dilations": (1, 2, 4)},
+        {"dilations": (1, 2), "inner": 32, "inner_kernel": 3, "signed": True, "attention": (1,), "table_bits": 4},
+    ],
+    ids=str,
+)
+def test_export_of_a_model_trained_in_steps_restores_what_it_learned(shape: dict[str, Any], tmp_path: Path) -> None:
     text = "So how are you? I am fine, thanks. My name is Anna, and I live in New York."
     transcript = Transcript(parse_text(text))
     words = Features.of(word.text for word in transcript.words).texts
     model = Dilated.create(
         name="tiny", version="1", labels=LABELS, words=words,
-        options=TINY | {"dilations": (1, 2, 4), "pairs": 64, "noise": 0.0, "rounded": True},
+        options=TINY | shape | {"pairs": 64, "noise": 0.0, "rounded": True},
     )  # fmt: skip
     data = model.encode([transcript] * 4)
     model.fit(data, data, loop=LoopOptions(epochs=40, rate=1e-2, device="cpu"), log=lambda _: None)

@@ -2,8 +2,9 @@
 
 In: the trained model. Out: its forward pass. The places of all windows stand in one table, a row each, and a
 convolution is one gathering of every row's neighbours and one product. Where there is no neighbour, a row of zeros at
-the table's end is gathered, so that nothing needs a mask. With int8 the rows are bytes and the products those of whole
-numbers: `MatMulIntegerToFloat` of the domain com.microsoft, which every onnxruntime knows.
+the table's end is gathered, so that a convolution needs no mask. With int8 the rows are bytes and the products those
+of whole numbers: `MatMulIntegerToFloat` and `QGemm` of the domain com.microsoft, which every onnxruntime knows.
+Attention is of floats, between products of bytes.
 """
 
 from __future__ import annotations
@@ -15,11 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.export.graph import Graph
-from interpunct.models.dilated import EPSILON, PAIR_FACTOR, RECTIFIED_STEP, STEP, WEIGHT_STEPS, Dilated, DilatedOptions
+from interpunct.models.dilated import (
+    EPSILON,
+    FAR,
+    NIBBLE_GAIN,
+    NIBBLE_STEP,
+    PAIR_FACTOR,
+    RECTIFIED_STEP,
+    STEEPEST,
+    STEP,
+    WEIGHT_STEPS,
+    Dilated,
+    DilatedOptions,
+)
 from interpunct.models.pieces import PAD
 
 Floats = npt.NDArray[np.float32]
-_INT32 = 6
+_FLOAT, _INT32 = 1, 6
+_END = 2**31 - 1
+_ROOM = 3
+"""Numbers with which a query or key says where it stands."""
+_LOWEST = -50.0
+"""Scores of attention below this count as this."""
 _ZERO = 128
 """The byte that stands for 0 among numbers with a sign."""
 
@@ -30,26 +48,42 @@ def write(model: Dilated, graph: Graph) -> None:
     options = model.options
     state = {name: tensor.numpy() for name, tensor in model.network.state_dict().items()}
     pen = _Pen(graph)
-    pieces = _Places(pen, "pieces", options.kernel)
+    pieces = _Places(pen, "pieces")
     pieces.leave_out(pen.add("GreaterOrEqual", pieces.range, pen.add("Unsqueeze", "lengths", pen.value([1]))))
-    words = _Places(pen, "words", options.kernel)
+    words = _Places(pen, "words")
     no_piece = pen.add("Equal", "words", pen.value(0))  # a word that is not there; but the first may end with piece 0
     words.leave_out(pen.add("And", no_piece, pen.add("Greater", words.range, pen.value(0))))
 
-    read = options.embedding + (options.pair_embedding if options.pairs else 0)
-    embedded = pieces.neighbours(_embedded(pen, options, state), read, 1, _ZERO)
-    states = _product(pen, state, "stem", embedded, STEP, _ZERO)  # (all pieces, width)
-    for number, dilation in enumerate(options.piece_dilations):
-        states = _block(pen, state, f"piece_blocks.{number}", states, pieces, dilation)
     last = pen.add("Reshape", pen.add("Add", "words", pieces.firsts), pen.value([-1]))
-    states = pen.add("Gather", states, last, axis=0)  # (all words, width)
+    read = options.embedding + (options.pair_embedding if options.pairs else 0)
+    # Without blocks over pieces nobody asks for the other pieces' states.
+    wanted = None if options.piece_dilations else last
+    embedded = pieces.neighbours(_embedded(pen, options, state), read, options.kernel, 1, zero=_ZERO, wanted=wanted)
+    states = _product(pen, state, "stem", embedded, STEP, _ZERO)  # (all pieces or all words, width)
+    for number, dilation in enumerate(options.piece_dilations):
+        states = _block(pen, options, state, f"piece_blocks.{number}", states, pieces, dilation)
+    if wanted is None:
+        states = pen.add("Gather", states, last, axis=0)  # (all words, width)
     for number, dilation in enumerate(options.dilations):
-        states = _block(pen, state, f"word_blocks.{number}", states, words, dilation)
-    states = pen.normalised(states, options.width)
-    shape = pen.add("Concat", words.shape, pen.value([-1]), axis=0)
-    states = pen.add("Reshape", states, shape)  # (windows, words, width)
-    for task in model.labels:
-        graph.branch(task, states, state[f"heads.{task}.weight"], state[f"heads.{task}.bias"])
+        states = _block(pen, options, state, f"word_blocks.{number}", states, words, dilation)
+        if number + 1 in options.attention:
+            states = _attention(pen, options, state, f"attention.{number + 1}", states, words)
+    _branches(pen, model.labels, state, pen.normalised(states, options.width), words)
+
+
+def _branches(
+    pen: _Pen, labels: Mapping[str, tuple[str, ...]], state: Mapping[str, Floats], states: str, words: _Places
+) -> None:
+    """End in each task's log-probabilities; one product is for all tasks, which reads the states once."""
+    weight, bias = (np.concatenate([state[f"heads.{task}.{kind}"] for task in labels]) for kind in ("weight", "bias"))
+    logits = pen.add("Gemm", states, pen.value(weight.T, np.float32), pen.value(bias, np.float32))
+    logits = pen.add("Reshape", logits, pen.add("Concat", words.shape, pen.value([-1]), axis=0))
+    first = 0
+    for task, names in labels.items():
+        last = first + len(names)
+        part = pen.add("Slice", logits, pen.value([first]), pen.value([last]), pen.value([2]))
+        pen.graph.add("LogSoftmax", [part], task, axis=-1)
+        first = last
 
 
 class _Pen:
@@ -79,6 +113,12 @@ class _Pen:
             return self.add("QuantizeLinear", rows, self.value(RECTIFIED_STEP, np.float32), self.value(0, np.uint8))
         return self.add("Clip", rows, self.value(0, np.float32), self.value(255 * RECTIFIED_STEP, np.float32))
 
+    def signed(self, rows: str) -> str:
+        """Keep numbers within the limits of those with a sign, as bytes where int8 is asked for."""
+        if self.graph.int8:
+            return self.add("QuantizeLinear", rows, self.value(STEP, np.float32), self.value(_ZERO, np.uint8))
+        return self.add("Clip", rows, self.value(-128 * STEP, np.float32), self.value(127 * STEP, np.float32))
+
     def normalised(self, rows: str, width: int) -> str:
         """Divide rows by their root mean square; onnxruntime makes one operator of these."""
         mean = self.add("ReduceMean", self.add("Pow", rows, self.value(2, np.float32)), axes=[-1], keepdims=1)
@@ -89,35 +129,84 @@ class _Pen:
 class _Places:
     """The rows in which the places of all windows stand, and which rows are whose neighbours."""
 
-    def __init__(self, pen: _Pen, name: str, kernel: int) -> None:
-        self.pen, self.kernel = pen, kernel
+    def __init__(self, pen: _Pen, name: str) -> None:
+        self.pen = pen
         self.shape = pen.add("Shape", name)
         self._count = pen.add("Size", name)
         rows = pen.add("Range", pen.value(0), self._count, pen.value(1))
-        self._rows = pen.add("Reshape", rows, self.shape)  # (windows, places)
+        self._all = self._rows = pen.add("Reshape", rows, self.shape)  # (windows, places)
         self.firsts = pen.add("Slice", self._rows, pen.value([0]), pen.value([1]), pen.value([1]))  # (windows, 1)
         length = pen.add("Gather", self.shape, pen.value(1), axis=0)
         self.range = pen.add("Range", pen.value(0), length, pen.value(1))  # (places)
-        self._around: dict[int, str] = {}
+        self._around: dict[tuple[int, int], str] = {}
+        self._every: dict[int, str] = {}
+        self._absent: str | None = None
+        self._standing: str | None = None
 
     def leave_out(self, absent: str) -> None:
         """Let the row behind all others stand for places (windows × places) that are not there."""
         self._rows = self.pen.add("Where", absent, self._count, self._rows)
+        self._absent = absent
 
-    def neighbours(self, rows: str, width: int, dilation: int, zero: int = 0) -> str:
-        """Put each row's neighbours beside it: places × width to places × (kernel · width). `zero` is 0 as a byte."""
+    def standing(self) -> str:
+        """Say of each row where in its window it stands (rows × 4): 1, its place, that squared, and 1 where it is not.
+
+        Places count from the window's middle, which keeps the squares small.
+        """
         pen = self.pen
-        if dilation not in self._around:
-            side = self.kernel // 2 * dilation
+        if self._standing is None:
+            last = pen.add("Cast", pen.add("ReduceMax", self.range, keepdims=1), to=_FLOAT)
+            middle = pen.add("Floor", pen.add("Mul", last, pen.value(0.5, np.float32)))
+            place = pen.add("Sub", pen.add("Cast", self.range, to=_FLOAT), middle)
+            powers = pen.add("Pow", pen.add("Unsqueeze", place, pen.value([1])), pen.value([0, 1, 2], np.float32))
+            shape = pen.add("Concat", self.shape, pen.value([3]), axis=0)
+            powers = pen.add("Expand", powers, shape)  # (windows, places, 3)
+            absent = pen.add("Cast", pen.add("Unsqueeze", str(self._absent), pen.value([2])), to=_FLOAT)
+            self._standing = pen.add("Reshape", pen.add("Concat", powers, absent, axis=2), pen.value([-1, 4]))
+        return self._standing
+
+    def shape_of_every(self, stride: int, heads: int) -> str:
+        """Return the shape (windows, places, heads, -1) of every so many places of each window."""
+        pen = self.pen
+        windows, places = (
+            pen.add("Slice", self.shape, pen.value([axis]), pen.value([axis + 1]), pen.value([0])) for axis in (0, 1)
+        )
+        if stride > 1:
+            places = pen.add("Div", pen.add("Add", places, pen.value(stride - 1)), pen.value(stride))
+        return pen.add("Concat", windows, places, pen.value([heads, -1]), axis=0)
+
+    def every(self, stride: int, rows: str) -> str:
+        """Return the rows of every so many places of each window."""
+        pen = self.pen
+        if stride == 1:
+            return rows
+        if stride not in self._every:
+            found = pen.add("Slice", self._all, pen.value([0]), pen.value([_END]), pen.value([1]), pen.value([stride]))
+            self._every[stride] = pen.add("Reshape", found, pen.value([-1]))
+        return pen.add("Gather", rows, self._every[stride], axis=0)
+
+    def neighbours(
+        self, rows: str, width: int, kernel: int, dilation: int, *, zero: int = 0, wanted: str | None = None
+    ) -> str:
+        """Put each row's neighbours beside it: places × width to places × (kernel · width). `zero` is 0 as a byte.
+
+        Where only some rows are `wanted`, only they are returned.
+        """
+        pen = self.pen
+        if (kernel, dilation) not in self._around:
+            side = kernel // 2 * dilation
             padded = pen.add("Pad", self._rows, pen.value([0, side, 0, side]), self._count)
-            taps = pen.value(np.arange(self.kernel) * dilation)
+            taps = pen.value(np.arange(kernel) * dilation)
             columns = pen.add("Add", pen.add("Unsqueeze", self.range, pen.value([1])), taps)
             around = pen.add("Gather", padded, columns, axis=1)  # (windows, places, kernel)
-            around = pen.add("Reshape", around, pen.value([-1, self.kernel]))
-            self._around[dilation] = pen.add("Cast", around, to=_INT32)  # half the bytes to read in every block
+            around = pen.add("Reshape", around, pen.value([-1, kernel]))
+            self._around[kernel, dilation] = pen.add("Cast", around, to=_INT32)  # half the bytes to read in every block
+        around = self._around[kernel, dilation]
+        if wanted is not None:
+            around = pen.add("Gather", around, wanted, axis=0)
         nothing = np.full((1, width), zero, np.uint8) if pen.graph.int8 else np.zeros((1, width), np.float32)
         table = pen.add("Concat", rows, pen.value(nothing, nothing.dtype), axis=0)
-        gathered = pen.add("Gather", table, self._around[dilation], axis=0)  # (places, kernel, width)
+        gathered = pen.add("Gather", table, around, axis=0)  # (places, kernel, width)
         return pen.add("Reshape", gathered, pen.value([0, -1]))
 
 
@@ -126,41 +215,152 @@ def _embedded(pen: _Pen, options: DilatedOptions, state: Mapping[str, Floats]) -
     pieces = pen.add("Reshape", "pieces", pen.value([-1]))
     table = state["embedding.weight"]
     table = table / np.sqrt(np.square(table).mean(axis=1, keepdims=True) + EPSILON)
-    found = pen.add("Gather", _table(pen, table), pieces, axis=0)
+    found = _looked_up(pen, options, table, pieces)
     if not options.pairs:
         return found
     padded = pen.add("Pad", "pieces", pen.value([0, 1, 0, 0]), pen.value(PAD))
     before = pen.add("Slice", padded, pen.value([0]), pen.value([-1]), pen.value([1]))
     pairs = pen.add("Add", pen.add("Mul", before, pen.value(PAIR_FACTOR)), "pieces")
     rows = pen.add("Reshape", pen.add("Mod", pairs, pen.value(options.pairs)), pen.value([-1]))
-    return pen.add("Concat", found, pen.add("Gather", _table(pen, state["pairs.weight"]), rows, axis=0), axis=1)
+    return pen.add("Concat", found, _looked_up(pen, options, state["pairs.weight"], rows), axis=1)
 
 
-def _table(pen: _Pen, rows: Floats) -> str:
-    """Store embeddings as a product reads them: within limits, as bytes where int8 is asked for."""
-    if pen.graph.int8:
-        return pen.value(np.clip(np.round(rows / STEP) + _ZERO, 0, 255), np.uint8)
-    return pen.value(np.clip(rows, -128 * STEP, 127 * STEP), np.float32)
+def _looked_up(pen: _Pen, options: DilatedOptions, table: Floats, rows: str) -> str:
+    """Look rows up in a table, which is stored as a product reads it: within limits, as bytes with int8."""
+    if options.table_bits == 4:
+        table, lowest, highest, step = table * NIBBLE_GAIN, -8, 7, NIBBLE_STEP
+    else:
+        lowest, highest, step = -128, 127, STEP
+    if not pen.graph.int8:
+        table = np.clip(table, lowest * step, highest * step)
+        return pen.add("Gather", pen.value(table, np.float32), rows, axis=0)
+    whole = (np.clip(np.round(table / step), lowest, highest) - lowest).astype(np.uint8)
+    if options.table_bits == 8:
+        return pen.add("Gather", pen.value(whole, np.uint8), rows, axis=0)
+    # A byte holds a number of the row's first half in its lower bits and one of the second half in its upper ones.
+    half, four = table.shape[1] // 2, pen.value(4, np.uint8)
+    packed = pen.value(whole[:, :half] | whole[:, half:] << 4, np.uint8)
+    both = pen.add("Gather", packed, rows, axis=0)
+    second = pen.add("BitShift", pen.add("BitShift", both, four, direction="RIGHT"), four, direction="LEFT")
+    return pen.add("Concat", pen.add("BitShift", both, four, direction="LEFT"), second, axis=1)
 
 
 def _product(pen: _Pen, state: Mapping[str, Floats], name: str, rows: str, step: float, zero: int) -> str:
     """Multiply rows, which are bytes of `step` around `zero` where int8 is asked for, by a layer's matrix."""
-    weight, bias = state[f"{name}.weight"], pen.value(state[f"{name}.bias"], np.float32)
+    return _multiplied(pen, state[f"{name}.weight"], state[f"{name}.bias"], rows, step, zero)
+
+
+def _multiplied(pen: _Pen, weight: Floats, bias: Floats, rows: str, step: float, zero: int) -> str:
     if not pen.graph.int8:
-        return pen.add("Gemm", rows, pen.value(weight.T, np.float32), bias)
-    scale = np.maximum(np.abs(weight).max(axis=1), 1e-8) / WEIGHT_STEPS  # (outputs)
-    whole = pen.value(np.round(weight / scale[:, None]).T, np.int8)
+        return pen.add("Gemm", rows, pen.value(weight.T, np.float32), pen.value(bias, np.float32))
+    whole, scale = _whole(weight)
     return pen.add(
-        "MatMulIntegerToFloat", rows, whole, pen.value(step, np.float32), pen.value(scale, np.float32),
-        pen.value(zero, np.uint8), "", bias, domain="com.microsoft",
+        "MatMulIntegerToFloat", rows, pen.value(whole, np.int8), pen.value(step, np.float32),
+        pen.value(scale, np.float32), pen.value(zero, np.uint8), "", pen.value(bias, np.float32),
+        domain="com.microsoft",
     )  # fmt: skip
 
 
-def _block(pen: _Pen, state: Mapping[str, Floats], name: str, states: str, places: _Places, dilation: int) -> str:
+def _rectified_product(pen: _Pen, state: Mapping[str, Floats], name: str, rows: str, step: float, zero: int) -> str:
+    """Multiply and rectify; with int8 one operator does both, from bytes to bytes."""
+    if not pen.graph.int8:
+        return pen.rectified(_product(pen, state, name, rows, step, zero))
+    whole, scale = _whole(state[f"{name}.weight"])
+    bias = np.round(state[f"{name}.bias"].astype(np.float64) / (step * scale.astype(np.float64)))
+    return pen.add(
+        "QGemm", rows, pen.value(step, np.float32), pen.value(zero, np.uint8), pen.value(whole, np.int8),
+        pen.value(scale, np.float32), pen.value(np.zeros(len(scale)), np.int8), pen.value(bias, np.int32),
+        pen.value(RECTIFIED_STEP, np.float32), pen.value(0, np.uint8), domain="com.microsoft",
+    )  # fmt: skip
+
+
+def _whole(weight: Floats) -> tuple[Floats, Floats]:
+    """Return a layer's matrix (inputs × outputs) in whole numbers, and the size of each output's."""
+    scale = np.maximum(np.abs(weight).max(axis=1), 1e-8) / WEIGHT_STEPS
+    return np.round(weight / scale[:, None]).T, scale
+
+
+def _block(
+    pen: _Pen,
+    options: DilatedOptions,
+    state: Mapping[str, Floats],
+    name: str,
+    states: str,
+    places: _Places,
+    dilation: int,
+) -> str:
     """Add what a residual block finds around each row."""
-    width = len(state["stem.bias"])
-    given = places.neighbours(pen.rectified(pen.normalised(states, width)), width, dilation)
-    found = _product(pen, state, f"{name}.reads", given, RECTIFIED_STEP, 0)
-    if f"{name}.writes.weight" in state:
-        found = _product(pen, state, f"{name}.writes", pen.rectified(found), RECTIFIED_STEP, 0)
+    given = pen.normalised(states, options.width)
+    given = pen.signed(given) if options.signed else pen.rectified(given)
+    step, zero = (STEP, _ZERO) if options.signed else (RECTIFIED_STEP, 0)
+    given = places.neighbours(given, options.width, options.kernel, dilation, zero=zero)
+    if options.inner:
+        inner = _rectified_product(pen, state, f"{name}.reads", given, step, zero)
+        if options.inner_kernel > 1:
+            inner = places.neighbours(inner, options.inner, options.inner_kernel, dilation)
+        found = _product(pen, state, f"{name}.writes", inner, RECTIFIED_STEP, 0)
+    else:
+        found = _product(pen, state, f"{name}.reads", given, step, zero)
     return pen.add("Add", states, found)
+
+
+def _attention(
+    pen: _Pen, options: DilatedOptions, state: Mapping[str, Floats], name: str, states: str, places: _Places
+) -> str:
+    """Add what attention finds in each row's window."""
+    heads, keys, stride = options.heads, options.keys, options.stride
+    steep = STEEPEST / (1 + np.exp(-state[f"{name}.sharpness"].astype(np.float64)))
+    asked, answered = _where(steep, state[f"{name}.shift"], keys, heads * options.values)
+    given = pen.signed(pen.normalised(states, options.width))
+    found = []
+    for layer, where, rows, standing in (
+        ("asks", asked, given, places.standing()),
+        ("reads", answered, places.every(stride, given), places.every(stride, places.standing())),
+    ):
+        weight, bias = (_with_room(state[f"{name}.{layer}.{kind}"], heads, keys) for kind in ("weight", "bias"))
+        if layer == "asks":
+            weight, bias = weight * keys**-0.5, bias * keys**-0.5
+        product = _multiplied(pen, weight, bias, rows, STEP, _ZERO)
+        found.append(pen.add("Add", product, pen.add("MatMul", standing, pen.value(where, np.float32))))
+    middle = heads * (keys + _ROOM)
+    there = [
+        pen.add("Slice", found[1], pen.value([first]), pen.value([last]), pen.value([1]))
+        for first, last in ((0, middle), (middle, _END))
+    ]
+    queries = pen.add("Transpose", pen.add("Reshape", found[0], places.shape_of_every(1, heads)), perm=[0, 2, 1, 3])
+    read = places.shape_of_every(stride, heads)
+    turned = pen.add("Transpose", pen.add("Reshape", there[0], read), perm=[0, 2, 3, 1])
+    values = pen.add("Transpose", pen.add("Reshape", there[1], read), perm=[0, 2, 1, 3])
+    # Shares far below these would be numbers that CPUs are slow with, and change nothing.
+    scores = pen.add("Clip", pen.add("MatMul", queries, turned), pen.value(_LOWEST, np.float32))
+    attended = pen.add("MatMul", pen.add("Softmax", scores, axis=-1), values)  # (windows, heads, places, values)
+    attended = pen.add("Transpose", attended, perm=[0, 2, 1, 3])
+    rows = pen.signed(pen.add("Reshape", attended, pen.value([-1, heads * options.values])))
+    return pen.add("Add", states, _product(pen, state, f"{name}.writes", rows, STEP, _ZERO))
+
+
+def _with_room(rows: Floats, heads: int, keys: int) -> Floats:
+    """Put rows of zeros behind each head's queries or keys: room for where a word stands."""
+    split = heads * keys
+    given = rows[:split].reshape(heads, keys, *rows.shape[1:])
+    room = np.zeros((heads, _ROOM, *rows.shape[1:]), rows.dtype)
+    return np.concatenate([np.concatenate([given, room], axis=1).reshape(-1, *rows.shape[1:]), rows[split:]])
+
+
+def _where(
+    steep: npt.NDArray[np.float64], shift: Floats, keys: int, values: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return matrices from `standing` to what queries, and keys, say of places, in the room that they have for it.
+
+    A key at j loses s (j - m - i)² to a query at i: the product of (i, 1, -s i²) and (2 s (j - m), -s (j - m)², 1).
+    """
+    heads, moved = len(steep), shift.astype(np.float64)
+    asked, answered = np.zeros((4, heads * (keys + _ROOM))), np.zeros((4, heads * (keys + _ROOM) + values))
+    for head in range(heads):
+        room = head * (keys + _ROOM) + keys
+        asked[1, room], asked[0, room + 1], asked[2, room + 2] = 1, 1, -steep[head]
+        answered[:2, room] = 2 * steep[head] * np.array([-moved[head], 1])
+        answered[:3, room + 1] = -steep[head] * np.array([moved[head] ** 2, -2 * moved[head], 1])
+        answered[3, room + 1] = -FAR
+        answered[0, room + 2] = 1
+    return asked, answered

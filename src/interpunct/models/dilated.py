@@ -3,7 +3,8 @@
 In: windows of words. Out: log-probabilities per task. A convolution reads each piece and its neighbours; residual
 blocks follow, a few over pieces and the others over words, of which the last piece stands for the whole. A block
 normalises and rectifies, reads each place and its neighbours at a distance (the block's dilation), and adds what it
-found (He et al. 2016, "Identity mappings in deep residual networks": full pre-activation).
+found (He et al. 2016, "Identity mappings in deep residual networks": full pre-activation). Between convolutions over
+words there may be attention, which reads the whole window.
 
 Whatever a product reads lies within fixed limits (`LIMIT`, `CEILING`), so that bytes hold it in known steps: the int8
 file needs no sample of text to be measured on, and a word's scores do not depend on what else is in the batch.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +33,14 @@ RECTIFIED_STEP = CEILING / 255
 WEIGHT_STEPS = 63
 """Weights have 7 bits: CPUs without VNNI add two products of bytes into 16, where those of 8-bit weights overflow."""
 EPSILON = 1e-6
+NIBBLE_STEP = 16 * STEP
+"""A table of 4 bits holds -8 to 7 of these steps: in a byte they are the upper half, so that a product reads them."""
+NIBBLE_GAIN = 1.6
+"""Embeddings times this are what 4 bits hold: of numbers whose root mean square is 1, those up to 2.8 fit in."""
+STEEPEST = 0.05
+"""What attention takes off for a distance of one word, at most; it grows with the distance's square."""
+FAR = 1e9
+"""What a word that is not there loses in attention, so that it has no share."""
 PAIR_FACTOR = 40_503
 """A pair's row in its table is (the piece before × this + the piece) modulo the rows."""
 
@@ -48,6 +58,8 @@ class DilatedOptions(SequenceOptions):
     A larger table costs bytes and no time.
     """
     pair_embedding: int = 64
+    table_bits: Literal[4, 8] = 8
+    """Bits of a number in the tables of the int8 file."""
     width: int = 192
     kernel: int = 3
     """Places that a convolution reads: itself and as many on either side."""
@@ -57,24 +69,56 @@ class DilatedOptions(SequenceOptions):
     """The dilations of the blocks over words."""
     inner: int | None = None
     """Numbers between a block's two products; None is a block of one product, which is faster."""
+    inner_kernel: int = 1
+    """Places that a block's second product reads, at the block's dilation; it has one where `inner` is given."""
+    signed: bool = False
+    """Whether a block's first product reads numbers with their sign, and only what it finds is rectified."""
+    attention: tuple[int, ...] = ()
+    """After how many blocks over words attention stands, each with products of its own."""
+    heads: int = 4
+    keys: int = 13
+    """Numbers of a head's queries and keys; three more say where a word stands."""
+    values: int = 32
+    """Numbers of a head's values."""
+    stride: int = 4
+    """Attention looks at every so many words, which know their neighbours from convolutions; all words ask."""
     dropout: float = 0.1
     rounded: bool = False
     """Whether training rounds weights and what they are multiplied with to the steps of the int8 file."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kernel % 2 == 0:
-            raise ValueError(f"kernel {self.kernel} has no middle; use an odd number")
+        for name in ("kernel", "inner_kernel"):
+            if getattr(self, name) % 2 == 0:
+                raise ValueError(f"{name} {getattr(self, name)} has no middle; use an odd number")
+        if self.inner_kernel > 1 and not self.inner:
+            raise ValueError(f"inner_kernel {self.inner_kernel}: there is no second product; give inner as well")
+        if self.signed and not self.inner:
+            raise ValueError("signed blocks of one product rectify nothing; give inner as well")
+        if self.attention and max(self.attention) > len(self.dilations):
+            raise ValueError(f"attention {self.attention}: there are {len(self.dilations)} blocks over words")
+        if len(set(self.attention)) < len(self.attention):
+            raise ValueError(f"attention {self.attention}: once after a block is enough")
+        if self.table_bits == 4 and (self.embedding % 2 or self.pair_embedding % 2):
+            raise ValueError("table_bits 4 puts two numbers into a byte; embedding and pair_embedding must be even")
 
     @property
     def reach(self) -> int:
-        """Words on either side of a word that have a part in its scores, each through the pieces around its last."""
-        return self.kernel // 2 * sum(self.dilations)
+        """Words on either side of a word that have a part in its scores, each through the pieces around its last.
+
+        Attention, where there is any, reaches further: to the window's ends.
+        """
+        return self._side * sum(self.dilations)
 
     @property
     def piece_reach(self) -> int:
         """Pieces on either side of a word's last piece that have a part in it; with pairs, one more before it."""
-        return self.kernel // 2 * (1 + sum(self.piece_dilations))
+        return self.kernel // 2 + self._side * sum(self.piece_dilations)
+
+    @property
+    def _side(self) -> int:
+        """Places on either side that a block of dilation 1 reads."""
+        return self.kernel // 2 + self.inner_kernel // 2
 
 
 def straight_through(exact: Tensor, rounded: Tensor) -> Tensor:
@@ -125,20 +169,71 @@ class Block(nn.Module):
         self.kernel, self.dilation, self.rounds = options.kernel, dilation, options.rounded
         middle = options.inner or options.width
         self.reads = Product(options.kernel * options.width, middle, rounds=options.rounded)
-        self.writes = Product(middle, options.width, rounds=options.rounded) if options.inner else None
+        self.inner_kernel, self.signed = options.inner_kernel, options.signed
+        self.writes = (
+            Product(options.inner_kernel * middle, options.width, rounds=options.rounded) if options.inner else None
+        )
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, states: Tensor, absent: Tensor) -> Tensor:
         """Return the states, each with what its neighbourhood adds; `absent` are the places where there is nothing."""
-        given = self._rectified(normalised(states)).masked_fill(absent, 0)
+        given = normalised(states)
+        if self.signed:
+            given = bounded(given, -128, 127, STEP, rounds=self.rounds and self.training)
+        else:
+            given = self._rectified(given)
+        given = given.masked_fill(absent, 0)
         found: Tensor = self.reads(neighbours(given, self.kernel, self.dilation))
         if self.writes is not None:
-            found = self.writes(self._rectified(found))
+            inner = self._rectified(found)
+            if self.inner_kernel > 1:
+                inner = neighbours(inner.masked_fill(absent, 0), self.inner_kernel, self.dilation)
+            found = self.writes(inner)
         added: Tensor = self.dropout(found)
         return states + added
 
     def _rectified(self, states: Tensor) -> Tensor:
         return bounded(states, 0, 255, RECTIFIED_STEP, rounds=self.rounds and self.training)
+
+
+class Attention(nn.Module):
+    """A residual block that reads words of the whole window: content and distance decide how much of each.
+
+    A head prefers words at some distance, its `shift`: what is d words off it loses d² times its steepness.
+    """
+
+    def __init__(self, options: DilatedOptions) -> None:
+        super().__init__()
+        self.heads, self.keys, self.values = options.heads, options.keys, options.values
+        self.stride, self.rounds = options.stride, options.rounded
+        self.asks = Product(options.width, self.heads * self.keys, rounds=options.rounded)
+        self.reads = Product(options.width, self.heads * (self.keys + self.values), rounds=options.rounded)
+        self.writes = Product(self.heads * self.values, options.width, rounds=options.rounded)
+        # From heads that look four words far to those that look forty words far.
+        self.sharpness = nn.Parameter(torch.linspace(1.0, -5.0, self.heads))
+        self.shift = nn.Parameter(torch.zeros(self.heads))
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, states: Tensor, absent: Tensor) -> Tensor:
+        """Return the states, each with what it finds in the window; `absent` are the places where there is nothing."""
+        windows, places, _ = states.shape
+        given = self._bytes(normalised(states))
+        found, parts = self.reads(given[:, :: self.stride]), [self.heads * self.keys, self.heads * self.values]
+        queries, keys, values = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in (self.asks(given), *found.split(parts, dim=-1))
+        )  # (windows, heads, places, numbers)
+        place = torch.arange(places, device=states.device, dtype=torch.float32)
+        off = place[:: self.stride] - place[:, None] - self.shift.float()[:, None, None]  # (heads, places, read ones)
+        losses = off.square() * (STEEPEST * self.sharpness.float().sigmoid())[:, None, None]
+        bias = -losses - FAR * absent[:, None, None, :: self.stride, 0]  # (windows, heads, places, read ones)
+        attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias.to(queries.dtype))
+        attended = self._bytes(attended.transpose(1, 2).reshape(windows, places, -1))
+        added: Tensor = self.dropout(self.writes(attended))
+        return states + added
+
+    def _bytes(self, states: Tensor) -> Tensor:
+        return bounded(states, -128, 127, STEP, rounds=self.rounds and self.training)
 
 
 class Network(nn.Module):
@@ -156,6 +251,7 @@ class Network(nn.Module):
         self.stem = Product(options.kernel * read, options.width, rounds=options.rounded)
         self.piece_blocks = nn.ModuleList(Block(options, dilation) for dilation in options.piece_dilations)
         self.word_blocks = nn.ModuleList(Block(options, dilation) for dilation in options.dilations)
+        self.attention = nn.ModuleDict({str(after): Attention(options) for after in options.attention})
         self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
 
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
@@ -166,7 +262,11 @@ class Network(nn.Module):
             rows = (before * PAIR_FACTOR + pieces) % self.pairs.num_embeddings
             embedded = torch.cat([embedded, self.pairs(rows)], dim=-1)
         absent = (torch.arange(pieces.shape[1], device=pieces.device) >= lengths[:, None])[:, :, None]
-        embedded = bounded(embedded, -128, 127, STEP, rounds=self.options.rounded and self.training)
+        rounds = self.options.rounded and self.training
+        if self.options.table_bits == 4:
+            embedded = bounded(embedded * NIBBLE_GAIN, -8, 7, NIBBLE_STEP, rounds=rounds)
+        else:
+            embedded = bounded(embedded, -128, 127, STEP, rounds=rounds)
         embedded = self.dropout(embedded).masked_fill(absent, 0)
         states = self.stem(neighbours(embedded, self.options.kernel, 1))  # (windows, pieces, width)
         for block in self.piece_blocks:
@@ -174,8 +274,10 @@ class Network(nn.Module):
         states = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))  # (windows, words, width)
         # Of a window's words only the first can end with piece 0, so that any other 0 is a word that is not there.
         absent = ((words == 0) & (torch.arange(words.shape[1], device=words.device) > 0))[:, :, None]
-        for block in self.word_blocks:
+        for number, block in enumerate(self.word_blocks):
             states = block(states, absent)
+            if str(number + 1) in self.attention:
+                states = self.attention[str(number + 1)](states, absent)
         states = self.dropout(normalised(states))
         return {task: head(states) for task, head in self.heads.items()}
 
