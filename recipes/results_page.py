@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import paper004_page
+
 PAPERS = {
     "000": "Paper 000: joint punctuation and capitalization with BiRNNs",
     "001": "Paper 001: word vectors with DNN and CNN",
@@ -50,6 +52,7 @@ def write_results(folder: Path) -> None:
     syntax = folder / "results" / "syntax.json"
     if syntax.exists():
         parts += [f"\n## {SYNTAX}\n", _syntax(json.loads(syntax.read_text(encoding="utf-8")))]
+    parts += paper004_page.section(folder)
     claims = folder / "results" / "claims.json"
     if claims.exists():
         parts += ["\n## The claims, tested\n", _claims(json.loads(claims.read_text(encoding="utf-8")))]
