@@ -402,3 +402,16 @@ def test_prosody_without_audio_keeps_the_transcript() -> None:
     kept, found = prosody_of(transcript)
     assert kept is transcript
     assert len(found) == 3
+
+
+def test_prosody_knows_no_pauses_where_every_word_lasts_until_the_next() -> None:
+    def said(gap_s: float, *, every: int) -> Transcript:
+        starts = np.cumsum([0.0] + [0.3 + gap_s * (place % every == 0) for place in range(79)])
+        return Transcript(tuple(Word("so", float(start), float(start) + 0.3) for start in starts))
+
+    for timed, known in ((said(0.0, every=1), False), (said(0.4, every=20), True), (said(0.01, every=1), False)):
+        prosody = measure_prosody(timed)
+        assert [value is not None for value in prosody.column("pause_after_s")[:-1]] == [known] * 79
+        assert prosody.column("duration_before_word_s")[5] == pytest.approx(0.3)
+    few = measure_prosody(Transcript(said(0.0, every=1).words[:20]))  # twenty words may well come in one breath
+    assert few.column("pause_after_s")[:-1] == pytest.approx([0.0] * 19)

@@ -24,12 +24,13 @@ Phones = Sequence[Sequence[Phone]]
 _TICK_S = 0.01  # a pause of this length is the unit of the logarithm: shorter ones are hardly measured
 _LEAST = 8  # words of a speaker that make a register
 _SMALLEST = 0.1  # of deviations of logarithms: a tenth longer or shorter
+_MANY_GAPS, _HEARD_GAP_S, _FEWEST_GAPS = 40, 0.05, 0.01  # recognisers leave gaps after 7 to 25 words of a hundred
 _LONGEST_FIT_S = 0.1  # phones whose edges lie farther from the word's times are of another opinion about the word
 
 
 def pauses(spans: Spans, owners: Owners, speakers: int) -> Columns:
     """Return the family pause."""
-    gap = after(spans.starts) - spans.ends
+    gap = _told(after(spans.starts) - spans.ends)
     follows = np.maximum(gap, 0.0)
     log_after = np.log1p(follows / _TICK_S)
     log_before = before(log_after)
@@ -46,6 +47,17 @@ def pauses(spans: Spans, owners: Owners, speakers: int) -> Columns:
         "pause_change": log_after - log_before,
         "pause_overlap_s": np.maximum(-gap, 0.0),
     }
+
+
+def _told(gap: Values) -> Values:
+    """Return the gaps between words; none is known where a recogniser lets every word last until the next begins.
+
+    Nobody speaks long without a pause, so a text without any was timed so, and a gap of 0 in it means nothing.
+    """
+    known = gap[np.isfinite(gap)]
+    if len(known) >= _MANY_GAPS and np.mean(known >= _HEARD_GAP_S) < _FEWEST_GAPS:
+        return np.full_like(gap, np.nan)
+    return gap
 
 
 def durations(words: Sequence[Word], spans: Spans, phones: Phones, owners: Owners, speakers: int) -> Columns:
