@@ -16,12 +16,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import SAMPLES
 from interpunct import models
+from interpunct.decode import DecodeOptions
 from interpunct.decode.reading import Reading, score_tokens
 from interpunct.decode.windows import scored
 from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
 from interpunct.features import Features
 from interpunct.features.embeddings import read_embeddings
-from interpunct.features.prosody import Prosody
+from interpunct.features.prosody import Prosody, measure_prosody
 from interpunct.features.prosody_table import NAMES
 from interpunct.labels import parse_text
 from interpunct.models.boundary_crf import BoundaryCRF, binned
@@ -35,6 +36,7 @@ from interpunct.models.prosody_tree import Tree
 from interpunct.models.svm import Machine, platt
 from interpunct.models.tag_crf import CHUNK, POS, TagCRF, tag_features
 from interpunct.models.window_lstm import WindowLSTM
+from interpunct.restore import Restorer
 from interpunct.transcript import Transcript, Word
 
 VECTORS = str(SAMPLES / "vectors.txt")
@@ -291,6 +293,22 @@ def test_model_learns_where_the_pause_is_long(kind: str, options: dict[str, Any]
     wanted = [int(word.mark == ".") for word in document.transcript.words]
     assert scores.chosen("mark").tolist() == wanted
     np.testing.assert_allclose(np.exp(scores.tasks["mark"]).sum(axis=1), 1, atol=1e-5)
+
+
+def test_restorer_lets_a_model_hear_what_times_tell() -> None:
+    def said(words: int) -> Transcript:
+        starts = np.cumsum([0.0] + [0.3 + 0.6 * (place % 5 == 4) for place in range(words - 1)])
+        marks = ("." if place % 5 == 4 else "" for place in range(words))
+        return Transcript(
+            tuple(Word("so", float(at), float(at) + 0.3, mark=mark) for at, mark in zip(starts, marks, strict=True))
+        )
+
+    document = said(100)
+    model = fitted(made("prosody_tree", leaf=1), [Tagged(document, prosody=measure_prosody(document))])
+    restorer = Restorer(model)
+    assert [word.mark for word in restorer.restore(said(60)).words] == [word.mark for word in said(60).words]
+    deaf = restorer.restore(said(60), DecodeOptions(prosody=False)).words
+    assert len({word.mark for word in deaf[:-1]}) == 1  # without it one place is like another
 
 
 def test_dblstm_on_prosody_does_not_look_at_words() -> None:

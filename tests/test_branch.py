@@ -16,7 +16,7 @@ from interpunct.corpora import ljspeech
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
-from interpunct.features.prosody import Prosody, measure_prosody
+from interpunct.features.prosody import Prosody, is_timed, measure_prosody
 from interpunct.features.prosody_table import FROM_TIMES, NAMES
 from interpunct.models.branch import BRANCH, ROWS, Branch
 from interpunct.models.encoded import IGNORED
@@ -161,7 +161,7 @@ def test_branch_takes_the_capital_back_where_it_takes_the_end_away(branch: Branc
 def test_branch_drops_labels_that_were_chosen_without_it(branch: Branch) -> None:
     scores = chance_scores(5)
     chosen = Scores(scores.tasks, {}, {"mark": np.zeros(5, np.int64), "case": np.ones(5, np.int64)})
-    assert set(branch.follow(measure_prosody(spoken(1, 5))).take(chosen).best) == {"case"}
+    assert set(branch.follow(measure_prosody(spoken(1, 5))).take(chosen).best) == set()
 
 
 def test_branch_refuses_another_model(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_training_learns_that_a_pause_ends_a_sentence(learned: BranchNetwork, tm
     found = restorer.restore(bare)
     right = sum(one.mark == other.mark for one, other in zip(found.words, document.words, strict=True))
     assert right >= 195
-    # One long pause in the middle; without prosody nothing is heard.
+    # Without prosody nothing is heard, and the text model does not know.
     assert not any(word.mark for word in restorer.restore(bare, DecodeOptions(prosody=False)).words[:-1])
 
 
@@ -336,6 +336,29 @@ def test_cli_restore_refuses_what_it_cannot_listen_to(cli: Command, tmp_path: Pa
         assert (found.code, what in found.err) == (code, True), found.err
         assert found.err.startswith("interpunct: error: ")
         assert found.err.count("\n") == 1
+    timed = tmp_path / "timed.json"
+    interpunct.write(Transcript((Word("so", 0.0, 0.2), Word("it", 0.2, 0.4))), timed)
+    found = cli("restore", timed, "--audio", tmp_path / "none.wav", "--no-prosody", "--model", listening)
+    assert (found.code, "none.wav: no such file" in found.err) == (1, True)
     deaf = interpunct.Restorer(Undecided())
     with pytest.raises(ModelError, match="has not learned what a recording tells"):
         deaf.restore("so it was", audio="x.wav")
+
+
+def test_restorer_fills_times_only_where_a_word_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cues = [Word("and", 0.0), Word("so"), Word("it", None, 0.9), Word("was", 0.9, 1.2), Word("not", 1.2)]
+    found = Transcript(tuple(Word(word.text, 0.1 + place / 2, 0.5 + place / 2) for place, word in enumerate(cues)))
+    monkeypatch.setattr("interpunct.features.prosody.prosody_of", lambda *_: (found, measure_prosody(found)))
+    (tmp_path / "x.wav").touch()
+    write_branch(network(), MARKS, tmp_path)
+    restorer = interpunct.Restorer(Undecided(), branch=Branch.load(tmp_path, LABELS))
+    words = restorer.restore(Transcript(tuple(cues)), audio=tmp_path / "x.wav").words
+    assert [(word.start, word.end) for word in words] == [
+        (0.0, None), (0.6, 1.0), (None, 0.9), (0.9, 1.2), (1.2, None),
+    ]  # fmt: skip
+
+
+def test_prosody_is_timed_where_half_of_the_words_are() -> None:
+    both, start = Word("so", 0.0, 0.1), Word("so", 0.0)
+    for words, wanted in (([], False), ([both], True), ([both, start], True), ([both, start, start], False)):
+        assert is_timed(Transcript(tuple(words))) is wanted

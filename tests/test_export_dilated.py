@@ -90,6 +90,21 @@ def test_export_finds_what_heads_prefer_far_off(tmp_path: Path) -> None:
     assert difference(exported(model, tmp_path, int8=False).forward(given), model.forward(given)) < 5e-4
 
 
+@pytest.mark.parametrize("int8", [False, True])
+def test_export_reads_words_where_what_heads_prefer_lies_outside(int8: bool, tmp_path: Path) -> None:
+    """All of a steep head's scores are far below 0 then; words that are not there still get no share."""
+    model = made(pairs=0, dilations=(1,), attention=(1,), heads=2, stride=1)
+    with torch.no_grad():
+        attention: Any = model.network.attention["1"]  # type: ignore[index]
+        attention.shift.copy_(torch.tensor([40.0, -40.0]))
+        attention.sharpness.fill_(6.0)
+        attention.writes.weight.mul_(8)  # so that what is read counts
+    given = windows_of(9, 1, 30, 4)
+    again = exported(model, tmp_path, int8=int8)
+    assert difference(again.forward(given), model.forward(given)) < (0.3 if int8 else 1e-3)
+    assert difference(again.forward(given), [again.forward([window])[0] for window in given]) < 1e-4
+
+
 @every_shape
 def test_export_to_int8_is_close_and_does_not_depend_on_the_batch(shape: dict[str, Any], tmp_path: Path) -> None:
     model = made(**shape)

@@ -135,13 +135,16 @@ def _with_sound(
         raise InputError(
             f"holds {len(documents)} documents, and a recording is one; give its transcript", path=job.path
         )
+    marks = restorer.model.labels.get("mark", ())
+    if options.plot is not None and not marks:
+        raise InputError(f"model {restorer.model.name} knows no marks to draw; use another model", path=job.path)
     blocks: list[Scores] = []
     watch = None if options.plot is None else blocks.append
     restored = restorer.restore(documents[0], options.decode, audio=options.audio, progress=progress, watch=watch)
     if options.plot is not None:
         from interpunct.features.speech_plot import draw_speech
 
-        ends = end_chances(blocks, restorer.model.labels.get("mark", ()))
+        ends = end_chances(blocks, marks)
         try:
             draw_speech(options.plot, restored.words, ends.tolist(), audio=options.audio, begin_s=options.plot_from)
         except InputError as error:

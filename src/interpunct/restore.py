@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from interpunct import models, render
 from interpunct.decode import DecodeOptions, Decoder
@@ -20,10 +21,13 @@ from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
 from interpunct.labels import parse_text, split_token
-from interpunct.models import Model, Scores
-from interpunct.models.branch import Branch, Following
+from interpunct.models import Listener, Model, Scores
+from interpunct.models.branch import Branch
 from interpunct.models.folder import load_lexicon
 from interpunct.transcript import Sentence, Transcript, Word
+
+if TYPE_CHECKING:
+    from interpunct.features.prosody import Prosody
 
 Document = str | Transcript | Iterable[Word | str]
 """What can be restored: text, a transcript, or words."""
@@ -81,7 +85,8 @@ class Restorer:
     ) -> Restored:
         """Restore one document, with its recording where there is one.
 
-        A document in which no word has both times gets those at which its words are said in the recording.
+        Words without times get those at which they are said in the recording, in a document of which fewer than half
+        have both times. Times that are given never change.
         """
         return next(self._restore([(document, audio)], options, progress, watch))
 
@@ -109,11 +114,11 @@ class Restorer:
 
         def features() -> Iterator[Features]:
             for document, audio in documents:
-                transcript, following = self._heard(as_transcript(document), audio, options or DecodeOptions())
+                transcript, prosody = self._heard(as_transcript(document), audio, options or DecodeOptions())
                 decoder = Decoder(
                     transcript.words, self.model.labels, options=options, lexicon=self.lexicon, scales=self.scales
                 )
-                job = _Job(transcript, self.model, decoder, following, watch)
+                job = _Job(transcript, prosody, self, decoder)
                 waiting.append(job)
                 yield job.reading.features
 
@@ -121,66 +126,70 @@ class Restorer:
         beam = options.beam if options else 1
         for index, scores in score(self.model, features(), beam=beam):
             while done < index:
-                yield waiting.popleft().result()
+                yield waiting.popleft().result(watch)
                 done += 1
-            waiting[0].take(waiting[0].reading.take(scores))
+            waiting[0].take(waiting[0].reading.take(scores), watch)
             if progress is not None:
                 progress(len(waiting[0].words), len(waiting[0].transcript))
         while waiting:
-            yield waiting.popleft().result()
+            yield waiting.popleft().result(watch)
 
     def _heard(
         self, transcript: Transcript, audio: str | Path | None, options: DecodeOptions
-    ) -> tuple[Transcript, Following | None]:
-        """Return a document with its times, and the branch that follows it where there is something to hear."""
-        timed = any(word.duration_s is not None for word in transcript.words)
+    ) -> tuple[Transcript, Prosody | None]:
+        """Return a document with its times, and its prosody where that is asked for and there is some."""
+        listens = self.branch is not None or _hears(self.model)
         if audio is None:
-            if self.branch is None or not options.prosody or not timed:
+            if not listens or not options.prosody or all(word.duration_s is None for word in transcript.words):
                 return transcript, None
             from interpunct.features.prosody import measure_prosody  # most documents are text alone
+            from interpunct.features.prosody_table import FROM_TIMES, NAMES
 
-            return transcript, self.branch.follow(measure_prosody(transcript))
-        if not options.prosody:
-            from interpunct.audio import align_audio
-
-            return transcript if timed or not transcript.words else align_audio(audio, transcript), None
-        if self.branch is None:
+            names = NAMES if _hears(self.model) else FROM_TIMES  # a branch can do without columns of nothing
+            return transcript, measure_prosody(transcript, names=names)
+        if options.prosody and not listens:
             raise ModelError(
                 f"model {self.model.name} has not learned what a recording tells; use another model, or leave out the "
                 "audio (words without times are still timed by it with --no-prosody)"
             )
-        from interpunct.features.prosody import prosody_of
+        if not Path(audio).exists():
+            raise InputError("no such file; give the recording", path=str(audio))
+        from interpunct.audio import align_audio
+        from interpunct.features.prosody import is_timed, prosody_of
 
-        transcript, prosody = prosody_of(transcript, audio)
-        return transcript, self.branch.follow(prosody)
+        if not options.prosody:
+            untimed = transcript.words and not is_timed(transcript)
+            return _filled(transcript, align_audio(audio, transcript)) if untimed else transcript, None
+        found, prosody = prosody_of(transcript, audio)
+        return _filled(transcript, found), prosody
 
 
 class _Job:
     """One document on its way: what went in, and what has come out so far."""
 
-    def __init__(
-        self, transcript: Transcript, model: Model, decoder: Decoder, following: Following | None, watch: Watch | None
-    ) -> None:
-        self.following = following
-        self.watch = watch
+    def __init__(self, transcript: Transcript, prosody: Prosody | None, restorer: Restorer, decoder: Decoder) -> None:
         self.transcript = transcript
-        self.model = model
-        self.reading = Reading([word.text for word in transcript.words], model)
+        self.model = restorer.model
+        heard = prosody if _hears(self.model) else None
+        self.reading = Reading([word.text for word in transcript.words], self.model, heard)
+        self.following = None
+        if restorer.branch is not None and prosody is not None:
+            self.following = restorer.branch.follow(prosody)
         self.decoder = decoder
         self.words: list[Word] = []
 
-    def take(self, scores: Scores | None) -> None:
+    def take(self, scores: Scores | None, watch: Watch | None) -> None:
         """Decode the tokens whose scores are complete."""
         if scores is not None:
             if self.following is not None:
                 scores = self.following.take(scores)
-            if self.watch is not None:
-                self.watch(scores)
+            if watch is not None:
+                watch(scores)
             self.words.extend(self.decoder.feed(scores))
 
-    def result(self) -> Restored:
+    def result(self, watch: Watch | None) -> Restored:
         """Return the document; one of which no model has anything to say is decoded only now."""
-        self.take(self.reading.rest())
+        self.take(self.reading.rest(), watch)
         return Restored(tuple(self.words), self.transcript.source, self.model.name)
 
 
@@ -197,6 +206,19 @@ def as_transcript(document: Document) -> Transcript:
         words = tuple(map(_parsed, words))
     source = document.source if isinstance(document, Transcript) else ""
     return Transcript(words, source)
+
+
+def _hears(model: Model) -> bool:
+    return isinstance(model, Listener) and model.hears
+
+
+def _filled(transcript: Transcript, timed: Transcript) -> Transcript:
+    """Give words that have no time at all those of the same words in another transcript."""
+    words = (
+        replace(word, start=its.start, end=its.end) if word.start is None and word.end is None else word
+        for word, its in zip(transcript.words, timed.words, strict=True)
+    )
+    return replace(transcript, words=tuple(words))
 
 
 def _as_word(given: Word | str) -> Word:

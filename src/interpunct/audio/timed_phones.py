@@ -58,7 +58,7 @@ def timed_phones(
     if heard_all < options.least_placed * len(keys):
         raise InputError(
             f"the words are not heard at their times: {heard_all} of {len(keys)} are; check that the transcript and "
-            "its times are of this recording, or do without phones",
+            "its times are of this recording (or say --no-phones, where you measure features)",
             path=str(audio),
         )
     return tuple(phones)

@@ -36,8 +36,8 @@ _FLOAT, _INT32 = 1, 6
 _END = 2**31 - 1
 _ROOM = 3
 """Numbers with which a query or key says where it stands."""
-_LOWEST = -50.0
-"""Scores of attention below this count as this."""
+_DEPTH = 50.0
+"""Scores of attention that are further below their row's highest count as just this far below it."""
 _ZERO = 128
 """The byte that stands for 0 among numbers with a sign."""
 
@@ -332,7 +332,9 @@ def _attention(
     turned = pen.add("Transpose", pen.add("Reshape", there[0], read), perm=[0, 2, 3, 1])
     values = pen.add("Transpose", pen.add("Reshape", there[1], read), perm=[0, 2, 1, 3])
     # Shares far below these would be numbers that CPUs are slow with, and change nothing.
-    scores = pen.add("Clip", pen.add("MatMul", queries, turned), pen.value(_LOWEST, np.float32))
+    scores = pen.add("MatMul", queries, turned)  # (windows, heads, places, read ones)
+    highest = pen.add("ReduceMax", scores, axes=[-1], keepdims=1)
+    scores = pen.add("Max", scores, pen.add("Sub", highest, pen.value(_DEPTH, np.float32)))
     attended = pen.add("MatMul", pen.add("Softmax", scores, axis=-1), values)  # (windows, heads, places, values)
     attended = pen.add("Transpose", attended, perm=[0, 2, 1, 3])
     rows = pen.signed(pen.add("Reshape", attended, pen.value([-1, heads * options.values])))

@@ -55,8 +55,16 @@ class Prosody:
         return [value if there else None for value, there in zip(self.values[:, place].tolist(), known, strict=True)]
 
 
-def measure_prosody(transcript: Transcript, *, track: Track | None = None, phones: Phones | None = None) -> Prosody:
+def measure_prosody(
+    transcript: Transcript,
+    *,
+    track: Track | None = None,
+    phones: Phones | None = None,
+    names: tuple[str, ...] = NAMES,
+) -> Prosody:
     """Measure a transcript whose words have times; a word without them has few features.
+
+    `names` are the columns that are kept: for a long text without sound, `prosody_table.FROM_TIMES`.
 
     >>> from interpunct.transcript import Word
     >>> words = Word("stop", 0.0, 0.5), Word("now", 0.75, 1.0)
@@ -75,7 +83,16 @@ def measure_prosody(transcript: Transcript, *, track: Track | None = None, phone
         columns |= turns(words, spans)
         if track is not None:
             columns |= voices(track, spans, owners, speakers)
-        return _sealed(columns, len(words))
+        return _sealed(columns, len(words), names)
+
+
+def is_timed(transcript: Transcript) -> bool:
+    """Say whether times can be relied on: at least half of the words have both.
+
+    Subtitles give a cue's first word a start and its last an end; of such words too few are timed by themselves.
+    """
+    timed = sum(word.duration_s is not None for word in transcript.words)
+    return 0 < len(transcript.words) <= 2 * timed
 
 
 def prosody_of(
@@ -83,12 +100,12 @@ def prosody_of(
 ) -> tuple[Transcript, Prosody]:
     """Measure a transcript beside its recording, and return it with the times that were used.
 
-    Phones are found at the words' times; `with_phones=False` does without. A transcript in which no word has both times
-    gets the aligner's, and its phones, whatever `with_phones` says.
+    Phones are found at the words' times; `with_phones=False` does without. A transcript in which fewer than half of the
+    words have both times gets the aligner's, and its phones, whatever `with_phones` says.
     """
     if audio is None:
         return transcript, measure_prosody(transcript)
-    timed = any(word.duration_s is not None for word in transcript.words)
+    timed = is_timed(transcript)
     phones: Phones | None = None
     if timed and with_phones:
         phones = timed_phones(audio, transcript)
@@ -98,9 +115,9 @@ def prosody_of(
     return transcript, measure_prosody(transcript, track=read_track(audio), phones=phones)
 
 
-def _sealed(columns: Columns, count: int) -> Prosody:
+def _sealed(columns: Columns, count: int, names: tuple[str, ...]) -> Prosody:
     """Put the columns in their order and take out what is not a number."""
     nothing = np.full(count, np.nan)
-    matrix = np.stack([columns.get(name, nothing) for name in NAMES], axis=1).astype(np.float32)
+    matrix = np.stack([columns.get(name, nothing) for name in names], axis=1).astype(np.float32)
     known = np.isfinite(matrix)
-    return Prosody(np.where(known, matrix, np.float32(0.0)), known)
+    return Prosody(np.where(known, matrix, np.float32(0.0)), known, names)

@@ -97,16 +97,28 @@ def speech_figure(
         for row in range(rows):
             first_s = begin_s + row * ROW_S
             inside = [each for each in timed if each[2] > first_s and each[1] < first_s + ROW_S]
+            around = _with_neighbours(timed, first_s, first_s + ROW_S)
             if samples is not None and pitch is not None:
                 _draw_sound(axes[per_row * row], samples, pitch, first_s - begin_s, begin_s)
             _draw_ends(axes[per_row * row + per_row - 1], inside)
             for of_row in axes[per_row * row : per_row * (row + 1)]:
-                _draw_pauses(of_row, timed, told=of_row is axes[per_row * row])
+                _draw_pauses(of_row, around, told=of_row is axes[per_row * row])
                 of_row.set_xlim(first_s, first_s + ROW_S)
         axes[-1].set_xlabel("seconds")
         sound = "" if samples is None else "wave (grey), pitch (dots), "
         drawn.suptitle(f"{sound}pauses (shaded), probability of a sentence end after each word (bars)", fontsize=11)
     return drawn
+
+
+def _with_neighbours(timed: Sequence[_Timed], first_s: float, last_s: float) -> Sequence[_Timed]:
+    """Return the words of a row, and what is said last before it and first behind it: pauses reach into rows."""
+    begins = [place for place, (_, start, _, _) in enumerate(timed) if start >= first_s]
+    first = begins[0] if begins else len(timed)
+    # Of those that begin before the row, the one that ends last bounds the pause.
+    before = max(timed[:first], key=lambda each: each[2], default=None)
+    rest = timed[first:]
+    behind = next((place for place, (_, start, _, _) in enumerate(rest) if start >= last_s), len(rest) - 1)
+    return [*([] if before is None else [before]), *rest[: behind + 1]]
 
 
 def _cut_out(audio: str | Path, first_s: float, last_s: float) -> Samples:
@@ -142,7 +154,7 @@ def _draw_sound(axes: Axes, samples: Samples, pitch: Pitch, from_s: float, begin
 
 def _draw_pauses(axes: Axes, timed: Sequence[_Timed], *, told: bool) -> None:
     """Shade the time in which nobody speaks."""
-    heard_s = timed[0][2]
+    heard_s = timed[0][2] if timed else 0.0
     for (_, _, end, _), (_, start, _, _) in pairwise(timed):
         heard_s = max(heard_s, end)
         if start - heard_s < _PAUSE_S:

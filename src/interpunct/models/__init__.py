@@ -11,11 +11,11 @@ from typing import Any
 
 from interpunct.errors import MissingExtraError
 from interpunct.models.folder import Description
-from interpunct.models.model import Context, Model, Scorer, Writer
+from interpunct.models.model import Context, Listener, Model, Scorer, Writer
 from interpunct.models.scores import Scores
 from interpunct.tables import resolve
 
-__all__ = ["MODELS", "Context", "Description", "Model", "Scorer", "Scores", "Writer", "load", "type_named"]
+__all__ = ["MODELS", "Context", "Description", "Listener", "Model", "Scorer", "Scores", "Writer", "load", "type_named"]
 
 MODELS: dict[str, str] = {
     "bigru": "interpunct.models.bigru:BiGRU",

@@ -69,6 +69,11 @@ class BoundaryCRF(NgramCRF):
     inputs: PlaceInputs
     posterior: Scorer | None = None
 
+    @property
+    def hears(self) -> bool:
+        """Whether a model on prosody stands behind it."""
+        return self.posterior is not None
+
     @classmethod
     def create(cls, **given: Any) -> Self:
         """Make an untrained model, for which all labels are alike."""

@@ -20,6 +20,7 @@ from interpunct.errors import ModelError
 from interpunct.features.prosody_table import NAMES
 from interpunct.labels import SENTENCE_MARKS
 from interpunct.models.scores import Array, Scores
+from interpunct.models.session import open_session
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -51,7 +52,8 @@ class Branch:
         path = folder / BRANCH
         if not path.exists():
             return None
-        session = _session(path, threads)
+        # So small a network gains nothing from more threads.
+        session = open_session(path, threads=threads or 1, remedy="train the branch again")
         about = session.get_modelmeta().custom_metadata_map
         for key, wanted in ((MARKS_KEY, labels.get("mark", ())), (NAMES_KEY, NAMES)):
             if json.loads(about.get(key, "[]")) != list(wanted):
@@ -119,7 +121,7 @@ class Following:
             tasks["case"] = self._branch.cases(tasks["case"], *in_front)
             self._last = before[-1:], after[-1:]
         # What the text model chose together was chosen without what is heard.
-        best = {task: labels for task, labels in scores.best.items() if task != "mark"}
+        best = {task: labels for task, labels in scores.best.items() if task not in ("mark", "case")}
         return Scores(tasks, scores.transitions, best)
 
 
@@ -129,19 +131,10 @@ def surrounding(prosody: Prosody, places: Any) -> tuple[Array, Array]:
     rows = places[:, None] + np.array(ROWS)
     inside = (rows >= 0) & (rows < count)
     rows = np.where(inside, rows, 0)
-    known = prosody.known[rows] & inside[:, :, None]
-    values = np.where(known, prosody.values[rows], np.float32(0.0))
-    return values.reshape(len(places), -1), known.reshape(len(places), -1).astype(np.float32)
-
-
-def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = threads or 1  # so small a network gains nothing from more
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own exceptions share no base class but this
-        reason = str(error).strip().splitlines()[0]
-        raise ModelError(f"{path}: onnxruntime cannot load it: {reason}; train the branch again") from None
+    there = prosody.known[rows] & inside[:, :, None]
+    shape = (*rows.shape, len(NAMES))
+    values, known = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    columns = [NAMES.index(name) for name in prosody.names]  # of times alone there are few
+    known[:, :, columns] = there
+    values[:, :, columns] = np.where(there, prosody.values[rows], np.float32(0.0))
+    return values.reshape(len(places), -1), known.reshape(len(places), -1)

@@ -67,6 +67,15 @@ class Scorer(Model, Protocol):
         """Score windows, each of at least one word and at most `context.words`."""
 
 
+@runtime_checkable
+class Listener(Model, Protocol):
+    """A model that may read prosody beside the words."""
+
+    @property
+    def hears(self) -> bool:
+        """Whether it was made to read prosody."""
+
+
 class Steps(Protocol):
     """Windows on their way through a model that writes labels one after another.
 

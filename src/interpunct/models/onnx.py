@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 from interpunct.errors import ModelError
 from interpunct.features import Features
 from interpunct.models.batch import piece_batch, window_scores
+from interpunct.models.branch import BRANCH
 from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Described, Description
 from interpunct.models.scores import Scores
+from interpunct.models.session import open_session
 
 if TYPE_CHECKING:
-    import onnxruntime
+    pass
 
 GRAPH = "model.onnx"
 WINDOWS_AT_ONCE = "windows_at_once"
@@ -41,7 +43,9 @@ class OnnxModel(Described):
         # Few windows at a time leave threads inside the graph little to share: each worker reads windows of its own.
         workers = threads or os.cpu_count() or 1
         self._workers = workers if self._at_once else 1
-        self._session = _session(folder / GRAPH, 1 if self._at_once else threads)
+        self._session = open_session(
+            folder / GRAPH, threads=1 if self._at_once else threads, remedy="export the model again"
+        )
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
@@ -69,7 +73,7 @@ class OnnxModel(Described):
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (DESCRIPTION, GRAPH, PIECES, LEXICON):
+        for name in (DESCRIPTION, GRAPH, PIECES, LEXICON, BRANCH):
             if (self._folder / name).exists() and folder.resolve() != self._folder.resolve():
                 shutil.copyfile(self._folder / name, folder / name)
 
@@ -81,17 +85,3 @@ class OnnxModel(Described):
             if not (folder / name).exists():
                 raise ModelError(f"{folder}: no {name}; export the model again")
         return cls(description, folder, threads=threads)
-
-
-def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    if threads is not None:
-        options.intra_op_num_threads = threads
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own exceptions share no base class but this
-        reason = str(error).strip().splitlines()[0]
-        raise ModelError(f"{path}: onnxruntime cannot load it: {reason}; export the model again") from None

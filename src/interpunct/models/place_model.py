@@ -90,6 +90,11 @@ class PlaceModel(Described, ABC, Generic[Options]):
         model.start(seed)
         return model
 
+    @property
+    def hears(self) -> bool:
+        """Whether it reads prosody."""
+        return self.inputs.prosody
+
     def start(self, _seed: int) -> None:
         """Do what a new model needs before it learns: nothing, unless a type says so."""
 

@@ -125,10 +125,13 @@ def train_branch(
 ) -> BranchNetwork:
     """Train on some corpora until the mean loss over the dev corpora, with sound and without, falls no more."""
     options = options or BranchOptions()
+    for use, corpora in (("train on", train), ("stop by", dev)):
+        if not corpora:
+            raise InputError(f"no corpora to {use}; name some")
+        for name, places in corpora.items():
+            if not (places.right != IGNORED).any():
+                raise InputError(f"{name}, to {use}, has no places whose marks are known; name other corpora")
     known = {name: np.flatnonzero(places.right != IGNORED) for name, places in train.items()}
-    for name, count in [*((name, len(there)) for name, there in known.items()), ("dev", len(dev))]:
-        if not count:
-            raise InputError(f"{name} has no places whose marks are known; name other corpora")
     torch.manual_seed(options.seed)
     chance = np.random.default_rng(options.seed)
     network = BranchNetwork(statistics([*train.values()]), hidden=options.hidden, dropout=options.dropout)

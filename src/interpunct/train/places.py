@@ -2,15 +2,18 @@
 
 In: a text model, and transcripts with the marks that are right, each with its recording where there is one. Out: what
 the model says of the marks at each place, the prosody there, and which mark stands there. Reading takes minutes an
-hour of sound, so what was gathered is kept in a file. Only columns that hold something are kept.
+hour of sound, so what was gathered is kept in a file, which names the model; another model's is not taken. Only
+columns that hold something are kept.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ from interpunct.transcript import Transcript, Word
 AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
 """The corpora with recordings, and where those lie."""
 
+_OF_MODEL = ("model", "marks")  # the fields of `Places` that are no arrays
 Log = Callable[[str], None]
 Recorded = tuple[Transcript, Path | None]
 """A transcript and its recording, where there is one."""
@@ -49,6 +53,10 @@ class Places:
     """The index of the mark that stands there, IGNORED where nobody knows."""
     starts: Ints = field(repr=False)
     """Where documents begin, and where the last one ends."""
+    model: str = ""
+    """The name and version of the text model; empty where a file does not tell."""
+    marks: tuple[str, ...] = ()
+    """The marks that the columns of `logs` are about."""
 
     def __len__(self) -> int:
         return len(self.right)
@@ -75,8 +83,11 @@ class Places:
         """Read what `save` kept."""
         try:
             with np.load(path) as stored:
-                return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
-        except (OSError, KeyError, ValueError) as error:
+                arrays = {name: stored[name] for name in cls.__dataclass_fields__ if name not in _OF_MODEL}
+                # Files of earlier versions do not say whose scores they hold.
+                model, marks = (stored[name].tolist() if name in stored else "" for name in _OF_MODEL)
+                return cls(**arrays, model=model, marks=tuple(marks))
+        except (OSError, KeyError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"cannot be read: {error}; delete it, and gather it again", path=str(path)) from None
 
 
@@ -106,7 +117,10 @@ def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) 
     columns = np.flatnonzero(known.any(axis=0))
     values = np.concatenate([prosody.values for prosody in measured])
     starts = np.concatenate([[0], np.cumsum([len(document) for document in kept])])
-    return Places(np.concatenate(logs), values[:, columns], known[:, columns], columns, np.array(right), starts)
+    return Places(
+        np.concatenate(logs), values[:, columns], known[:, columns], columns, np.array(right), starts,
+        model=model.name, marks=tuple(marks),
+    )  # fmt: skip
 
 
 def gathered(
@@ -118,9 +132,13 @@ def gathered(
     documents: int | None = None,
     log: Log | None = None,
 ) -> Places:
-    """Return a corpus's places from a file, or gather them into it; see `read`."""
+    """Return a corpus's places from a file of this model's, or gather them into it; see `read`."""
     if path.exists():
-        return Places.load(path)
+        kept = Places.load(path)
+        if (kept.model, kept.marks) == (model.name, tuple(model.labels.get("mark", ()))):
+            return kept
+        if log is not None:
+            log(f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks; gathering anew")
     places = gather(model, islice(read(spec, aligned=aligned), documents), log)
     places.save(path)
     return places
