@@ -1,10 +1,10 @@
 """The bar: commercial recognisers' own marks and capitals on Earnings-21, scored on their own words.
 
-    python benchmarks/commercial.py [--model NAME_OR_DIR] [--page docs/commercial.md]
+    python benchmarks/commercial.py [--model NAME_OR_DIR] [--times] [--page docs/commercial.md]
 
 Each recogniser's output is aligned to the reference; marks count between two words that were recognised, case
 on words that were. Beside each stands the model on the same recogniser's words, its own marks and capitals
-taken away first.
+taken away first; it decides by the words alone, or with `--times` also by when they are said.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import interpunct
 from interpunct import corpora
+from interpunct.decode import DecodeOptions
 from interpunct.metrics.evaluate import Evaluation, evaluate
 from interpunct.transcript import Transcript
 from report import arguments, machine, report
@@ -26,7 +27,9 @@ def main() -> None:
     """Score every recogniser, and the model on its words."""
     parser = arguments(__doc__)
     parser.add_argument("--page", type=Path, help="write the table as a Markdown page")
+    parser.add_argument("--times", action="store_true", help="let a model with a prosody branch use the words' times")
     given = parser.parse_args()
+    options = DecodeOptions(prosody=given.times)
     restorer = interpunct.load(given.model)
     reference = _calls("ref")
     rows: list[dict[str, Any]] = []
@@ -36,7 +39,7 @@ def main() -> None:
         if track in RECOGNISERS:
             found = evaluate(reference, words, align=True)
             rows.append(_row(track, "its own", found))
-        restored = dict(zip(words, restorer.restore_all(words.values()), strict=True))
+        restored = dict(zip(words, restorer.restore_all(words.values(), options), strict=True))
         found = evaluate(reference, restored, align=True, baseline=words if track in RECOGNISERS else None)
         rows.append(_row(track, restorer.model.name, found))
         signature = found.signature

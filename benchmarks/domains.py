@@ -5,7 +5,7 @@
 Of each corpus at most N documents are scored, always the same ones, chosen by their names' checksums; with twelve
 of each a model of 3,000 words a second needs about seven minutes. Words go in without marks, in lower case unless
 `--input` says otherwise; from the second input on, a row tells what came out differently. A recogniser's words
-are aligned to the reference. A pause written as "…" is not scored: nobody knows whether a sentence ends there.
+are aligned to the reference. Marks are decided by the words alone. A pause written as "…" is not scored: nobody knows whether a sentence ends there.
 Figures are F1 in percent ± half of the 95 % interval. `--earnings21` adds the words of its seven recognisers beside
 the marks that four of them wrote themselves (benchmarks/commercial.py compares them in full).
 """
@@ -25,6 +25,7 @@ import interpunct
 from accuracy import difference, percent, several_models
 from interpunct import corpora
 from interpunct.cases import bare, case_of
+from interpunct.decode import DecodeOptions
 from interpunct.labels import mark_with_ellipsis
 from interpunct.metrics.evaluate import Evaluation, evaluate
 from interpunct.metrics.significance import choose_units
@@ -39,6 +40,9 @@ FIGURES = {
     "question": ("prf", "question"), "case": ("case", "overall"), "sentence ends": ("su_er", "overall"),
 }  # fmt: skip
 """Columns, and the metric and label whose F1 stands there."""
+
+WORDS_ALONE = DecodeOptions(prosody=False)
+"""What times and sound add is told by `branch.py`."""
 
 Documents = Mapping[str, Transcript]
 
@@ -133,7 +137,7 @@ def score(
         first: dict[str, Restored] | None = None
         for written in inputs:
             given = [fed(document, written) for document in heard.values()]
-            restored = dict(zip(heard, restorer.restore_all(given), strict=True))
+            restored = dict(zip(heard, restorer.restore_all(given, WORDS_ALONE), strict=True))
             found = evaluate(
                 reference, restored, metrics=["prf", "su_er", "case"], align=words is not None, baseline=first
             )
