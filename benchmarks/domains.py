@@ -5,9 +5,10 @@
 Of each corpus at most N documents are scored, always the same ones, chosen by their names' checksums; with twelve
 of each a model of 3,000 words a second needs about seven minutes. Words go in without marks, in lower case unless
 `--input` says otherwise; from the second input on, a row tells what came out differently. A recogniser's words
-are aligned to the reference. Marks are decided by the words alone. A pause written as "…" is not scored: nobody knows whether a sentence ends there.
-Figures are F1 in percent ± half of the 95 % interval. `--earnings21` adds the words of its seven recognisers beside
-the marks that four of them wrote themselves (benchmarks/commercial.py compares them in full).
+are aligned to the reference. Marks are decided by the words alone. A pause written as "…" is not scored: nobody knows
+whether a sentence ends there. Figures are F1 in percent ± half of the 95 % interval. `--earnings21` adds the words of
+its seven recognisers beside the marks that four of them wrote themselves (benchmarks/commercial.py compares them in
+full).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from interpunct.models.loop_options import LoopOptions
 from interpunct.models.scores import Array, Ints
 from interpunct.train.specs import licences
 from interpunct.transcript import Transcript
-from recipe import HERE, _merged
+from recipe import HERE, merged_tables
 from training import machine
 
 LABELS = {"mark": ("", ".")}
@@ -131,7 +131,8 @@ def read_paper(*, smoke: bool = False, path: Path = HERE / "paper004.toml") -> P
     """Read the list of systems; `smoke` tables hold what makes them tiny."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     systems = {
-        name: _tiny(_merged(tables["types"][table["type"]], table), smoke) for name, table in tables["systems"].items()
+        name: _tiny(merged_tables(tables["types"][table["type"]], table), smoke)
+        for name, table in tables["systems"].items()
     }
     try:
         paper = Paper(
@@ -167,8 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 return 1 if smoke(given.systems, Path(folder)) else 0
         paper = read_paper()
-        chosen = _chosen(paper, given.systems)
-        setups = {name: paper.setups[name] for name in given.setup or paper.setups}
+        chosen = _known("system", given.systems, paper.systems)
+        setups = {name: paper.setups[name] for name in _known("set-up", given.setup, paper.setups)}
         for name, setup in setups.items():
             data = load_data(setup, given.runs)
             if given.stage != "score":
@@ -259,7 +260,8 @@ class Bench:
             self.make(need)
         folder = self._here / name
         wanted = self._configuration(system)
-        if (folder / PREDICTIONS).exists() and _is_made_by(folder, wanted):
+        made = _is_made_by(folder, wanted)
+        if made and (folder / PREDICTIONS).exists() and fits(load_predictions(folder), self._data.sets):
             return
         started = time.monotonic()
         trained = started
@@ -268,7 +270,8 @@ class Bench:
         if system.type == VITERBI:
             found = self._decoded(system, folder)
         else:
-            model = self._trained(name, system, folder)
+            # Other test documents need no other model.
+            model = load(folder) if made else self._trained(name, system, folder)
             trained = time.monotonic()
             found = predict(model, self._data.sets)
             parameters = _parameters(model)
@@ -320,6 +323,7 @@ class Bench:
             "system": {key: value for key, value in asdict(system).items() if key not in ("title", "table", "paper")},
             "train": setup["train"], "dev": setup["dev"], "features": setup["features"],
             "epochs": setup["epochs"].get(system.type),
+            "embeddings": asdict(self._paper.embeddings) if _reads_embeddings(system.options) else None,
             "needs": {need: self._configuration(self._paper.systems[need]) for need in system.needs},
         }  # fmt: skip
 
@@ -376,6 +380,13 @@ def load_predictions(folder: Path) -> Predictions:
         return {name: (file[f"{name}/ends"], file[f"{name}/chosen"].astype(np.int64)) for name in names}
 
 
+def fits(said: Predictions, sets: Mapping[str, Sequence[Spoken]]) -> bool:
+    """Say whether what a system said is of these documents."""
+    return {name: len(chosen) for name, (_, chosen) in said.items()} == {
+        name: sum(map(len, documents)) for name, documents in sets.items()
+    }
+
+
 def limited(loop: LoopOptions, device: str, seconds: float | None) -> LoopOptions:
     """Return how to train on a device, in less time where that is asked for."""
     return replace(loop, device=device, seconds=seconds or loop.seconds)
@@ -388,11 +399,12 @@ def _logs(ends: Array, documents: Sequence[Spoken]) -> Iterator[Array]:
     yield from np.split(np.log(chances / chances.sum(axis=1, keepdims=True)).astype(np.float32), edges)
 
 
-def _chosen(paper: Paper, names: Sequence[str]) -> list[str]:
-    for name in names:
-        if name not in paper.systems:
-            raise UnknownNameError("system", name, paper.systems)
-    return list(names or paper.systems)
+def _known(kind: str, names: Sequence[str] | None, table: Mapping[str, Any]) -> list[str]:
+    """Return the names that were given, or all; one that nobody knows is an error."""
+    for name in names or ():
+        if name not in table:
+            raise UnknownNameError(kind, name, table)
+    return list(names or table)
 
 
 def _is_made_by(folder: Path, wanted: Mapping[str, Any]) -> bool:
@@ -404,6 +416,10 @@ def _remember(folder: Path, made_by: Mapping[str, Any]) -> None:
     (folder / CONFIG).write_text(json.dumps(made_by, indent=1) + "\n", encoding="utf-8")
 
 
+def _reads_embeddings(options: Mapping[str, Any]) -> bool:
+    return any(f"{{runs}}/{FOLDER}/" in str(value) for value in options.values())
+
+
 def _filled(value: Any, places: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return value.format_map(places)
@@ -413,7 +429,7 @@ def _filled(value: Any, places: Mapping[str, str]) -> Any:
 def _tiny(table: dict[str, Any], smoke: bool) -> dict[str, Any]:
     table = dict(table)
     changes = table.pop("smoke", {})
-    return _merged(table, changes) if smoke else table
+    return merged_tables(table, changes) if smoke else table
 
 
 def _parameters(model: Any) -> int | None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from boundaries import Spoken
+from interpunct.errors import InputError
 from interpunct.metrics.evaluate import Evaluation, evaluate
 from interpunct.models.scores import Ints
 from interpunct.transcript import Transcript
-from paper004 import FACTS, FOLDER, LABELS, PREDICTIONS, Claim, Data, Paper, load_predictions
+from paper004 import FACTS, FOLDER, LABELS, PREDICTIONS, Claim, Data, Paper, fits, load_predictions
 
 METRIC = "su_er"
 NAME = "paper004.json"
@@ -47,6 +48,8 @@ def scored(paper: Paper, setup: str, data: Data, runs: Path, before: Mapping[str
         if not (folder / PREDICTIONS).exists():
             continue
         said = load_predictions(folder)
+        if not fits(said, data.sets):
+            raise InputError("what it said is of other documents; read them again with --stage train", path=str(folder))
         guesses[name] = {each: hypothesis_of(data.sets[each], chosen) for each, (_, chosen) in said.items()}
         systems[name] = {
             "title": system.title, "table": system.table, "paper": system.paper,

@@ -61,10 +61,10 @@ def recipes(*, smoke: bool = False) -> dict[str, Recipe]:
     for path in sorted(HERE.glob("paper*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         for name, table in tables["recipes"].items():
-            merged = _merged(tables["base"], table)
+            merged = merged_tables(tables["base"], table)
             tiny = merged.pop("smoke", {})
             if smoke:
-                merged = _merged(merged, tiny)
+                merged = merged_tables(merged, tiny)
             merged |= {"name": name}
             merged.setdefault("model", {}).update(name=name)
             try:
@@ -82,10 +82,10 @@ def named(name: str, *, smoke: bool = False) -> Recipe:
     return known[name]
 
 
-def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def merged_tables(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return tables with changes laid over them, table by table; a list replaces a list."""
     merged = dict(base)
     for key, value in changes.items():
         old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+        merged[key] = merged_tables(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
