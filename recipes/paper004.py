@@ -383,7 +383,7 @@ def load_predictions(folder: Path) -> Predictions:
 def fits(said: Predictions, sets: Mapping[str, Sequence[Spoken]]) -> bool:
     """Say whether what a system said is of these documents."""
     return {name: len(chosen) for name, (_, chosen) in said.items()} == {
-        name: sum(map(len, documents)) for name, documents in sets.items()
+        name: sum(map(len, documents)) for name, documents in sets.items() if documents
     }
 
 

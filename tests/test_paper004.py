@@ -201,6 +201,8 @@ def test_rates_are_counted_at_every_place_but_the_last(tmp_path: Path) -> None:
     assert found["data"]["x"] == {"documents": 1, "words": 7, "ends": 2}
     kept = scored(paper, "tiny", Data([], [], {"x": documents}), tmp_path / "elsewhere", found)
     assert kept["systems"] == found["systems"]
+    with pytest.raises(InputError, match="of other documents"):
+        scored(paper, "tiny", Data([], [], {"x": [*documents, made_up(3, 2)]}), tmp_path, {})
 
 
 def test_hypothesis_keeps_documents_apart() -> None:
