@@ -12,7 +12,6 @@ does not mean that a family says nothing.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from boundaries import Spoken
-from interpunct import formats
 from interpunct.features.prosody import Prosody
 from interpunct.features.prosody_table import FAMILIES
 from interpunct.metrics import plot
@@ -118,10 +116,8 @@ def draw(found: Mapping[str, Mapping[str, Any]], path: Path) -> None:
             axes.set_xlabel("rise of the SU error rate when exchanged, points")
         for axes in panels[len(found) :]:
             axes.set_axis_off()
-    written = io.BytesIO()
-    drawn.savefig(written, format="png", dpi=plot.DPI)
     path.parent.mkdir(exist_ok=True)
-    formats.replace_file(path, [written.getvalue()])
+    plot.save_picture(drawn, path)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ the paper. Needs scikit-learn.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from interpunct import formats
 from interpunct.features import Features, normalise
 from interpunct.features.embeddings import read_embeddings
 from interpunct.metrics import plot
@@ -154,10 +152,8 @@ def draw(
             axes.set_xticks([])
             axes.set_yticks([])
         drawn.colorbar(seen, ax=panels[-1], label="share of the word's places that end a sentence")
-    written = io.BytesIO()
-    drawn.savefig(written, format="png", dpi=plot.DPI)
     path.parent.mkdir(exist_ok=True)
-    formats.replace_file(path, [written.getvalue()])
+    plot.save_picture(drawn, path)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,9 @@ def test_every_claim_and_need_names_a_system() -> None:
 @pytest.mark.parametrize("name", [name for name, system in PAPER.systems.items() if system.type != "viterbi"])
 def test_options_of_a_system_are_those_of_its_type(name: str) -> None:
     system = PAPER.systems[name]
-    config.build(type_named(system.type).OPTIONS, system.options)
+    built = config.build(type_named(system.type).OPTIONS, system.options)
+    for option, value in system.options.items():
+        assert getattr(built, option) == (tuple(value) if isinstance(value, list) else value)
 
 
 def test_unknown_system_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ figure of at most a minute, as PNG, SVG or PDF by the file's extension. It needs
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interpunct import formats
 from interpunct.audio.sound import RATE, Samples, sound_blocks
 from interpunct.errors import InputError, MissingExtraError
 from interpunct.features.pitch import HOP_S, Pitch, track_pitch
@@ -41,10 +39,7 @@ _Timed = tuple[Word, float, float, float]
 
 def check_picture(path: str | Path) -> None:
     """Refuse a name that says no kind of picture, and a machine that cannot draw."""
-    extension = Path(path).suffix.lower()
-    if extension not in plot.EXTENSIONS:
-        known = ", ".join(plot.EXTENSIONS)
-        raise InputError(f"a picture cannot be {extension or 'without extension'}; use {known}", path=str(path))
+    plot.check_extension(path)
     try:
         import matplotlib  # noqa: F401 - only whether it is there
     except ImportError:
@@ -61,10 +56,7 @@ def draw_speech(
 ) -> None:
     """Draw a minute from `begin_s` on into a file; it appears whole or not at all."""
     check_picture(path)
-    drawn = speech_figure(words, ends, audio=audio, begin_s=begin_s)
-    written = io.BytesIO()
-    drawn.savefig(written, format=Path(path).suffix.lower()[1:], dpi=plot.DPI)
-    formats.replace_file(Path(path), [written.getvalue()])
+    plot.save_picture(speech_figure(words, ends, audio=audio, begin_s=begin_s), path)
 
 
 def speech_figure(

@@ -61,20 +61,30 @@ STYLE = {
 
 def draw(evaluation: Evaluation, path: str | Path) -> None:
     """Draw an evaluation into a file; it appears whole or not at all."""
-    path = Path(path)
-    extension = path.suffix.lower()
+    check_extension(path)
+    save_picture(figure(evaluation), path)
+
+
+def check_extension(path: str | Path) -> None:
+    """Refuse a name that says no kind of picture."""
+    extension = Path(path).suffix.lower()
     if extension not in EXTENSIONS:
         known = ", ".join(EXTENSIONS)
         raise InputError(f"a picture cannot be {extension or 'without extension'}; use {known}", path=str(path))
-    written = io.BytesIO()
-    drawn = figure(evaluation)
+
+
+def save_picture(drawn: Figure, path: str | Path) -> None:
+    """Write a figure into a file, of the kind that its name says; the same figure gives the same file."""
+    check_extension(path)
     from matplotlib import rc_context
 
+    extension = Path(path).suffix.lower()
+    written = io.BytesIO()
     # Without a date and chance names in it the same figures give the same file.
     metadata = {} if extension == ".png" else {"Date" if extension == ".svg" else "CreationDate": None}
     with rc_context({"svg.hashsalt": "interpunct"}):
         drawn.savefig(written, format=extension[1:], dpi=DPI, metadata=metadata)
-    formats.replace_file(path, [written.getvalue()])
+    formats.replace_file(Path(path), [written.getvalue()])
 
 
 def figure(evaluation: Evaluation) -> Figure:
