@@ -18,7 +18,6 @@ is below zero. The real-time factor is seconds of CPU for a second of sound, pho
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import multiprocessing
 import tempfile
@@ -32,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpunct import corpora, formats
+from interpunct import corpora
 from interpunct.align import align
 from interpunct.audio import AudioAlignment, align_phones
 from interpunct.audio.sound import RATE, Samples, read_sound
-from interpunct.corpora import esic, ljspeech
+from interpunct.corpora.recordings import AUDIO
 from interpunct.metrics import plot
 from interpunct.transcript import Transcript, Word
 from report import report
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
 SILENCE_S = 2.0
 SHOWN_S = 6.0
 
@@ -206,9 +204,7 @@ def vosk_words(model: Path) -> Recognise:
 
 def draw(done: Aligned, theirs: Sequence[Word], path: Path) -> None:
     """Draw some seconds of a recording, our words above the wave and those of the recogniser below."""
-    written = io.BytesIO()
-    figure(done, theirs).savefig(written, format=path.suffix.lower()[1:], dpi=plot.DPI)
-    formats.replace_file(path, [written.getvalue()])
+    plot.save_picture(figure(done, theirs), path)
 
 
 def figure(done: Aligned, theirs: Sequence[Word]) -> Figure:

@@ -12,7 +12,6 @@ by their places, in percent points.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy.typing as npt
 
 import interpunct
 from accuracy import first_words, several_models
-from interpunct import corpora, formats
+from interpunct import corpora
 from interpunct.decode import DecodeOptions
 from interpunct.labels import to_three
 from interpunct.metrics import plot
@@ -144,9 +143,7 @@ def _row(group: str, number: str, each: Bin) -> dict[str, Any]:
 
 def draw(panels: Mapping[str, Mapping[str, Said]], path: Path) -> None:
     """Draw the reliability of each model on each corpus into a file."""
-    written = io.BytesIO()
-    figure(panels).savefig(written, format=path.suffix.lower()[1:], dpi=plot.DPI)
-    formats.replace_file(path, [written.getvalue()])
+    plot.save_picture(figure(panels), path)
 
 
 def figure(panels: Mapping[str, Mapping[str, Said]]) -> Figure:

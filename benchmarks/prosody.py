@@ -19,7 +19,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import multiprocessing
 import time
 from collections import defaultdict
@@ -32,10 +31,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpunct import corpora, formats
+from interpunct import corpora
 from interpunct.audio import AudioAlignment, align_phones
 from interpunct.audio.sound import RATE, Samples, read_sound, sound_blocks
-from interpunct.corpora import esic, ljspeech
+from interpunct.corpora.recordings import AUDIO
 from interpunct.features.octaves import mended
 from interpunct.features.pitch import HIGHEST_HZ, HOP, HOP_S, LOWEST_HZ, Pitch, Values, track_pitch
 from interpunct.features.prosody import measure_prosody, prosody_of
@@ -51,7 +50,6 @@ from report import report
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
 SHOWN_S = 6.0
 GROSS = 0.2  # of the frequency: the usual limit of a gross error
 PHONE_RECORDINGS = {"esic": 14, "ljspeech": 96}
@@ -295,9 +293,7 @@ def draw(heard: Heard, path: Path) -> None:
         for number, axes in enumerate(np.ravel(drawn.subplots(rows, 1))):
             _draw_stretch(axes, heard.found.transcript.words, samples, track, number * SHOWN_S)
         drawn.suptitle(f"{heard.found.transcript.source}: wave and level (grey), pitch (dots) and its contour (line)")
-    written = io.BytesIO()
-    drawn.savefig(written, format=path.suffix.lower()[1:], dpi=plot.DPI)
-    formats.replace_file(path, [written.getvalue()])
+    plot.save_picture(drawn, path)
 
 
 def _draw_stretch(axes: Axes, words: Sequence[Word], samples: Samples, track: Track, first_s: float) -> None:

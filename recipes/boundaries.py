@@ -16,15 +16,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from interpunct import corpora, formats
-from interpunct.corpora import esic, ljspeech
-from interpunct.errors import InputError, MissingExtraError
+from interpunct import corpora
+from interpunct.corpora.recordings import AUDIO, with_times
+from interpunct.errors import InputError, InterpunctError, MissingExtraError, UnknownNameError
 from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
 from interpunct.features.prosody_parquet import write_prosody
 from interpunct.features.prosody_table import NAMES
@@ -34,8 +34,6 @@ from recognised import RECOGNISED, heard
 
 TRACKS = {"icsi": "ref", "earnings22": "timed", "debater": "ref", "esic": "ref", "ljspeech": "ref"}
 """The corpora, and the track of each that is read."""
-AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
-"""Where the recordings of those that have some lie."""
 SPLITS = ("train", "dev", "test")
 
 
@@ -53,24 +51,36 @@ class Spoken:
         return Spoken(replace(self.transcript, words=self.transcript.words[rows]), self.prosody[rows])
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = [*TRACKS, *RECOGNISED]
     parser.add_argument("corpora", nargs="*", metavar="CORPUS", help=f"of {', '.join(known)} (all)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the features go (runs)")
-    given = parser.parse_args()
-    for name in given.corpora or known:
-        for split in SPLITS if name in TRACKS else SPLITS[1:]:
-            started = time.monotonic()
-            found = spoken(name, split, runs=given.runs)
-            ends = sum(mark == "." for each in found for mark in each.transcript.marks)
-            there = np.concatenate([each.prosody.known for each in found]).mean()
-            print(
-                f"{name} {split}: {len(found)} documents, {sum(map(len, found))} words, {ends} ends, "
-                f"{100 * there:.0f} % known, {time.monotonic() - started:.0f} s",
-                flush=True,
-            )
+    given = parser.parse_args(arguments)
+    try:
+        for name in given.corpora:
+            if name not in known:
+                raise UnknownNameError("corpus", name, known)
+        for name in given.corpora or known:
+            for split in SPLITS if name in TRACKS else SPLITS[1:]:
+                _show(name, split, given.runs)
+    except InterpunctError as error:
+        print(f"boundaries.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _show(corpus: str, split: str, runs: Path) -> None:
+    started = time.monotonic()
+    found = spoken(corpus, split, runs=runs)
+    ends = sum(mark == "." for each in found for mark in each.transcript.marks)
+    there = np.concatenate([each.prosody.known for each in found]).mean()
+    print(
+        f"{corpus} {split}: {len(found)} documents, {sum(map(len, found))} words, {ends} ends, "
+        f"{100 * there:.0f} % known, {time.monotonic() - started:.0f} s",
+        flush=True,
+    )
 
 
 def spoken(
@@ -186,27 +196,18 @@ def _measured(corpus: str, split: str, runs: Path) -> Iterator[tuple[Transcript,
     """Measure each document; one whose words are not heard in its recording is left out."""
     root = corpora.data_root()
     reference = RECOGNISED.get(corpus, corpus)
+    # The times that `speech2vec.py` kept are taken, where it did, rather than found again.
+    aligned = runs / "speech2vec" / "aligned" / corpus
     for transcript in _documents(corpus, split, runs):
         if reference not in AUDIO:
             yield transcript, measure_prosody(transcript)
             continue
         try:
-            yield prosody_of(_aligned(corpus, transcript, runs), AUDIO[reference](root, transcript.source))
+            timed = with_times(transcript, aligned / f"{transcript.source}.json")
+            yield prosody_of(timed, AUDIO[reference](root, transcript.source))
         except InputError as error:
             print(f"{corpus}: left out: {error}", file=sys.stderr, flush=True)
 
 
-def _aligned(corpus: str, transcript: Transcript, runs: Path) -> Transcript:
-    """Take the times that `speech2vec.py` kept, where it did, rather than align again."""
-    path = runs / "speech2vec" / "aligned" / corpus / f"{transcript.source}.json"
-    if not path.exists():
-        return transcript
-    timed = formats.read(path)
-    if [word.text for word in timed.words] != [word.text for word in transcript.words]:
-        return transcript
-    pairs = zip(transcript.words, timed.words, strict=True)
-    return replace(transcript, words=tuple(replace(word, start=its.start, end=its.end) for word, its in pairs))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

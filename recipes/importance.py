@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from boundaries import Spoken
+from interpunct.errors import InterpunctError, UnknownNameError
 from interpunct.features.prosody import Prosody
 from interpunct.features.prosody_table import FAMILIES
 from interpunct.metrics import plot
@@ -37,7 +39,7 @@ RESULTS = HERE / "results" / "paper004-importance.json"
 PICTURE = HERE / "pictures" / "paper004-importance.png"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Exchange, read, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", default=list(SYSTEMS))
@@ -45,17 +47,33 @@ def main() -> None:
     parser.add_argument("--set", help="the test set that is read (the set-up's first)")
     parser.add_argument("--draws", type=int, default=5, help="how often rows are exchanged (%(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
-    given = parser.parse_args()
-    setup = read_paper().setups[given.setup]
-    chosen = given.set or next(iter(setup.tests))
+    given = parser.parse_args(arguments)
+    try:
+        measure(given.systems, given.setup, given.set, given.runs, draws=given.draws)
+    except InterpunctError as error:
+        print(f"importance.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def measure(systems: Sequence[str], setup_name: str, set_name: str | None, runs: Path, *, draws: int) -> None:
+    """Measure systems on a test set of a set-up, its first one unless it is named, and draw all measured so far."""
+    setups = read_paper().setups
+    if setup_name not in setups:
+        raise UnknownNameError("set-up", setup_name, setups)
+    setup = setups[setup_name]
+    chosen = set_name or next(iter(setup.tests))
+    if chosen not in setup.tests:
+        raise UnknownNameError(f"test set of {setup_name}", chosen, setup.tests)
     read = replace(setup, train={}, dev={}, tests={chosen: setup.tests[chosen]})
-    documents = load_data(read, given.runs).tests[chosen]
+    documents = load_data(read, runs).tests[chosen]
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for name in given.systems:
-        model = load(given.runs / FOLDER / given.setup / name)
-        found[f"{given.setup}/{chosen}/{name}"] = {**importance(model, documents, draws=given.draws), **machine("cpu")}
+    for name in systems:
+        model = load(runs / FOLDER / setup_name / name)
+        row = {**importance(model, documents, draws=draws), **machine("cpu")}
+        found[f"{setup_name}/{chosen}/{name}"] = row
         RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        print(name, json.dumps(found[f"{given.setup}/{chosen}/{name}"]), flush=True)
+        print(name, json.dumps(row), flush=True)
     draw(found, PICTURE)
 
 
@@ -121,4 +139,4 @@ def draw(found: Mapping[str, Mapping[str, Any]], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from interpunct.metrics import plot
+
 
 def draw_learning_curves(title: str, logs: Mapping[int, Path], path: Path) -> None:
     """Draw the training logs of a recipe's seeds."""
@@ -30,7 +32,7 @@ def draw_learning_curves(title: str, logs: Mapping[int, Path], path: Path) -> No
     for axes in (losses, scores):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-    figure.savefig(path, dpi=90)
+    plot.save_picture(figure, path, dpi=90)
 
 
 def _rows(log: Path) -> list[dict[str, float]]:

@@ -25,7 +25,7 @@ from interpunct import corpora, formats
 from interpunct.align import align
 from interpunct.audio.sound import RATE, Samples, read_sound
 from interpunct.corpora import esic
-from interpunct.errors import InputError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.metrics.boundaries import Mask, boundaries
 from interpunct.metrics.pair import WordErrors, carry_ends
 from interpunct.transcript import Transcript, Word
@@ -46,23 +46,32 @@ class Heard:
     """Ends that fell together with others, or had no word to go to."""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Recognise what is missing, and say how well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vosk", type=Path, required=True, help="the folder of an English vosk model")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the words go (runs)")
     parser.add_argument("--splits", nargs="+", choices=("train", "dev", "test"), default=["dev", "test"])
-    given = parser.parse_args()
-    recognise = vosk_words(given.vosk)
-    for split in given.splits:
-        write_heard(split, given.runs, recognise)
-    for name in RECOGNISED:
+    given = parser.parse_args(arguments)
+    try:
+        recognise = vosk_words(given.vosk)
         for split in given.splits:
-            found = list(heard(name, split, given.runs))
-            errors = sum((each.errors for each in found), WordErrors())
-            ends, lost = sum(int(each.ends.sum()) for each in found), sum(each.lost for each in found)
-            words = sum(len(each.transcript) for each in found)
-            print(f"{name} {split}: {words} words, WER {100 * errors.wer:.1f} %, {ends} ends, {lost} lost")
+            write_heard(split, given.runs, recognise)
+        for name in RECOGNISED:
+            for split in given.splits:
+                _show(name, split, given.runs)
+    except InterpunctError as error:
+        print(f"recognised.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _show(name: str, split: str, runs: Path) -> None:
+    found = list(heard(name, split, runs))
+    errors = sum((each.errors for each in found), WordErrors())
+    ends, lost = sum(int(each.ends.sum()) for each in found), sum(each.lost for each in found)
+    words = sum(len(each.transcript) for each in found)
+    print(f"{name} {split}: {words} words, WER {100 * errors.wer:.1f} %, {ends} ends, {lost} lost")
 
 
 def heard(name: str, split: str, runs: Path) -> Iterator[Heard]:
@@ -117,6 +126,8 @@ def write_heard(split: str, runs: Path, recognise: Recognise) -> None:
 
 def vosk_words(model: Path) -> Recognise:
     """Return what recognises words with their times."""
+    if not model.is_dir():
+        raise InputError("no such folder; unpack a model of vosk and name its folder", path=str(model))
     try:
         import vosk
     except ImportError:
@@ -139,4 +150,4 @@ def vosk_words(model: Path) -> Recognise:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,7 +18,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, product
 from pathlib import Path
@@ -30,7 +30,7 @@ import numpy.typing as npt
 from homophones import Against, checked, cosines_of, homophones, pronunciations
 from interpunct import corpora, formats
 from interpunct.audio import align_audio
-from interpunct.corpora import esic, ljspeech
+from interpunct.corpora.recordings import AUDIO
 from interpunct.errors import InputError, MissingExtraError
 from interpunct.features import normalise
 from interpunct.features.embeddings import Embeddings, read_embeddings
@@ -49,7 +49,6 @@ from interpunct.transcript import Transcript
 from training import machine
 from vectors import GLOVE
 
-SPOKEN: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
 READ = "iwslt:train"
 """What coverage is counted on: the text that 002's models learn from."""
 _TEXT_EPOCHS = 50  # of the skip-gram over text: with word2vec's five, so few words would barely move
@@ -124,7 +123,7 @@ def aligned(corpus: str, folder: Path) -> Iterator[tuple[Path, Transcript]]:
     """Yield recordings and their timed transcripts; what was aligned before is read."""
     root = corpora.data_root()
     for transcript in corpora.read(corpus, "train", root=root):
-        audio, kept = SPOKEN[corpus](root, transcript.source), folder / "aligned" / corpus / f"{transcript.source}.json"
+        audio, kept = AUDIO[corpus](root, transcript.source), folder / "aligned" / corpus / f"{transcript.source}.json"
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -139,7 +138,7 @@ def spoken(folder: Path) -> tuple[list[Recording], dict[str, Any]]:
     """Return the words of all recordings, cut, and what there is of them."""
     recordings: list[Recording] = []
     facts: dict[str, Any] = {}
-    for corpus in SPOKEN:
+    for corpus in AUDIO:
         written = placed = 0
         said_s = 0.0
         cut: list[Recording] = []

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from interpunct.errors import InterpunctError
 from interpunct.features import Features, normalise
 from interpunct.features.embeddings import read_embeddings
 from interpunct.metrics import plot
@@ -42,21 +44,31 @@ PICTURE = HERE / "pictures" / "paper004-tsne.png"
 Matrix = npt.NDArray[np.float32]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, map, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--words", type=int, default=1000, help="the commonest so many (%(default)s)")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
+    try:
+        compare(given.runs, given.words)
+    except InterpunctError as error:
+        print(f"tsne.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def compare(runs: Path, count: int) -> None:
+    """Compare what the vectors of the commonest so many words tell, and draw them."""
     setup = read_paper().setups["times"]
-    documents = [each.transcript for each in load_data(setup, given.runs).train]
-    shares = end_shares(documents, given.words)
+    documents = [each.transcript for each in load_data(setup, runs).train]
+    shares = end_shares(documents, count)
     words = list(shares)
     share = np.array(list(shares.values()))
     kinds = {
-        "CBOW": static(given.runs / "vectors" / "cbow.npz", words),
-        "projected": static(given.runs / FOLDER / "projected.txt", words),
-        "hidden": contextual(load(given.runs / FOLDER / "embeddings"), documents, words),
+        "CBOW": static(runs / "vectors" / "cbow.npz", words),
+        "projected": static(runs / FOLDER / "projected.txt", words),
+        "hidden": contextual(load(runs / FOLDER / "embeddings"), documents, words),
     }
     told = {name: round(neighbours_tell(vectors, share), 3) for name, vectors in kinds.items()}
     print(told)
@@ -157,4 +169,4 @@ def draw(
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from interpunct import corpora
+from interpunct import corpora, formats
 from interpunct.cases import CASES
-from interpunct.corpora import earnings21, esic, iwslt, ljspeech, syntax
+from interpunct.corpora import earnings21, iwslt, syntax
+from interpunct.corpora.recordings import AUDIO, with_times
 from interpunct.errors import InputError, UnknownNameError
 from interpunct.labels import MARKS
-from interpunct.transcript import Transcript
+from interpunct.transcript import Transcript, Word
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the corpora are not here: no ../shared/data")
@@ -385,13 +386,24 @@ def test_debater_tracks_are_reference_and_recogniser(made: Path) -> None:
     assert recognised.marks == (None, None)
 
 
-@pytest.mark.parametrize(("name", "audio_path"), [("esic", esic.audio_path), ("ljspeech", ljspeech.audio_path)])
-def test_audio_lies_beside_its_transcript(root: Path, name: str, audio_path: object) -> None:
-    assert callable(audio_path)
+@pytest.mark.parametrize("name", AUDIO)
+def test_audio_lies_beside_its_transcript(root: Path, name: str) -> None:
     transcript = next(corpora.read(name, "dev", root=root))
-    assert audio_path(root, transcript.source).is_file()
-    with pytest.raises(InputError, match="no audio for 'absent'"):
-        audio_path(root, "absent")
+    assert AUDIO[name](root, transcript.source) == root / "audio" / name / f"{transcript.source}.opus"
+    with pytest.raises(InputError, match=f"absent.opus: no audio for 'absent'; use .* of {name}"):
+        AUDIO[name](root, "absent")
+
+
+def test_times_are_those_of_a_file_with_the_same_words(tmp_path: Path) -> None:
+    given = Transcript((Word("So", mark=","), Word("what", 7.0, 8.0, mark="?")), "talk")
+    timed = Transcript((Word("So", 0.5, 0.75), Word("what")), "elsewhere")
+    path = tmp_path / "talk.json"
+    assert with_times(given, path) == given
+    formats.write(timed, path)
+    found = with_times(given, path)
+    assert found == Transcript((Word("So", 0.5, 0.75, mark=","), Word("what", mark="?")), "talk")
+    for other in (given.words[:1], (*given.words[:1], Word("that")), (*given.words, Word("now"))):
+        assert with_times(Transcript(other), path) == Transcript(other)
 
 
 def test_ljspeech_row_without_a_tab_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 import boundaries
 from boundaries import Spoken, capped, read_prosody, sentence_ends, spoken
 from importance import exchanged, importance
+from importance import main as measure_importance
 from interpunct import config
 from interpunct.errors import InputError, UnknownNameError
 from interpunct.features import Features
@@ -29,7 +30,9 @@ from paper004_page import section
 from paper004_scores import counts, hypothesis_of, order, scored
 from paper004_smoke import SETUP, WORST, made_up, rates, tiny_data
 from recognised import heard, mapped
+from recognised import main as recognise
 from tsne import end_shares, neighbours_tell
+from tsne import main as draw_vectors
 
 PAPER = read_paper()
 
@@ -119,6 +122,39 @@ def test_ends_that_fall_together_are_counted() -> None:
     found = mapped(said, Transcript(tuple(map(Word, "yes well then".split()))))
     assert found.ends.tolist() == [True, False, True]
     assert found.lost == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "given", "told"),
+    [
+        ("boundaries", boundaries.main, ["debatr"], "unknown corpus 'debatr'; did you mean 'debater'?"),
+        ("boundaries", boundaries.main, ["debater", "esic-asr"], "no transcripts (*.txt) here"),
+        ("recognised", recognise, ["--vosk", "nowhere"], "nowhere: no such folder"),
+        ("importance", measure_importance, ["--setup", "audoi"], "unknown set-up 'audoi'; did you mean 'audio'?"),
+        ("importance", measure_importance, ["--setup", "times", "--set", "debate"], "unknown test set of times"),
+        ("tsne", draw_vectors, [], "icsi.jsonl.xz: no such file"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    name: str,
+    run: Callable[[Sequence[str]], int],
+    given: list[str],
+    told: str,
+    speeches: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = speeches / "runs"
+    assert run([*given, "--runs", str(runs)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name}.py: error: ")
+    assert told in line
+
+
+def test_boundaries_of_all_splits_are_counted(speeches: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert boundaries.main(["debater", "--runs", str(speeches)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["debater train", "debater dev", "debater test"]
+    assert "8 documents, 40 words, 8 ends" in lines[0]
 
 
 # Systems

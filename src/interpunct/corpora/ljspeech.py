@@ -8,10 +8,11 @@ when it carries a mark.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from interpunct.corpora import cleaning
-from interpunct.corpora.corpus import TENTHS, Corpus, filled_lines, tenth
+from interpunct.corpora.corpus import TENTHS, Corpus, filled_lines, opus_path, tenth
 from interpunct.errors import InputError
 from interpunct.transcript import Transcript
 
@@ -27,12 +28,8 @@ def read(root: Path, split: str, _track: str) -> Iterator[Transcript]:
             yield Transcript(cleaning.words([text]), clip)
 
 
-def audio_path(root: Path, source: str) -> Path:
-    """Return where the audio of a transcript's source lies."""
-    path = root / "audio" / "ljspeech" / f"{source}.opus"
-    if not path.is_file():
-        raise InputError(f"no audio for {source!r}; use the source of a transcript of ljspeech", path=str(path))
-    return path
+audio_path = partial(opus_path, "ljspeech")
+"""(data folder, a transcript's source) to where its audio lies."""
 
 
 LJSPEECH = Corpus(

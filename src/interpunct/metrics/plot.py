@@ -73,7 +73,7 @@ def check_extension(path: str | Path) -> None:
         raise InputError(f"a picture cannot be {extension or 'without extension'}; use {known}", path=str(path))
 
 
-def save_picture(drawn: Figure, path: str | Path) -> None:
+def save_picture(drawn: Figure, path: str | Path, *, dpi: int = DPI) -> None:
     """Write a figure into a file, of the kind that its name says; the same figure gives the same file."""
     check_extension(path)
     from matplotlib import rc_context
@@ -83,7 +83,7 @@ def save_picture(drawn: Figure, path: str | Path) -> None:
     # Without a date and chance names in it the same figures give the same file.
     metadata = {} if extension == ".png" else {"Date" if extension == ".svg" else "CreationDate": None}
     with rc_context({"svg.hashsalt": "interpunct"}):
-        drawn.savefig(written, format=extension[1:], dpi=DPI, metadata=metadata)
+        drawn.savefig(written, format=extension[1:], dpi=dpi, metadata=metadata)
     formats.replace_file(Path(path), [written.getvalue()])
 
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
 
 LIMIT = 5.0
 """Numbers of embeddings, whose root mean square is 1, count as this where they are larger: -128 to 127 steps."""
@@ -271,7 +271,7 @@ class Network(nn.Module):
         states = self.stem(neighbours(embedded, self.options.kernel, 1))  # (windows, pieces, width)
         for block in self.piece_blocks:
             states = block(states, absent)
-        states = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))  # (windows, words, width)
+        states = at_words(states, words)  # (windows, words, width)
         # Of a window's words only the first can end with piece 0, so that any other 0 is a word that is not there.
         absent = ((words == 0) & (torch.arange(words.shape[1], device=words.device) > 0))[:, :, None]
         for number, block in enumerate(self.word_blocks):

@@ -22,7 +22,7 @@ from interpunct import config
 from interpunct.errors import ConfigError, InputError
 from interpunct.models.gguf_weights import GgufFile, find_gguf
 from interpunct.models.pieces import Vocabulary
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
 
 Rotation = tuple[Tensor, Tensor]
 """The cosines and sines of positions, places × half of a head's numbers."""
@@ -165,9 +165,8 @@ class Network(nn.Module):
         places = torch.arange(pieces.shape[1], device=pieces.device)
         mask = None if lengths is None else places < lengths[:, None, None, None]  # (windows, 1, 1, pieces)
         states = self.trunk(pieces, mask)
-        at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
-        at_words = self.dropout(at_words)  # (windows, words, width)
-        return {task: head(at_words) for task, head in self.heads.items()}
+        states = self.dropout(at_words(states, words))  # (windows, words, width)
+        return {task: head(states) for task, head in self.heads.items()}
 
 
 class Llama(SequenceModel[LlamaOptions]):

@@ -17,7 +17,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -32,7 +32,8 @@ from interpunct.models.context_options import ContextOptions
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Tagged
 from interpunct.models.encoded_texts import EncodedTexts, check_corpora, encode_texts
-from interpunct.models.folder import DESCRIPTION, Described, Description
+from interpunct.models.folder import DESCRIPTION, Description
+from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.models.scores import Array, Ints, Scores
@@ -109,7 +110,7 @@ def ngrams(texts: Sequence[str], *, window_words: int, order: int) -> Iterator[l
         yield [places + grams[word + first] for places, first, grams in templates]
 
 
-class NgramCRF(Described):
+class NgramCRF(Learner):
     """A linear chain per task over n-grams."""
 
     TYPE: ClassVar[str] = "ngram_crf"
@@ -121,25 +122,9 @@ class NgramCRF(Described):
         self.chains = dict(chains)
 
     @classmethod
-    def create(
-        cls,
-        *,
-        name: str,
-        version: str,
-        labels: Mapping[str, tuple[str, ...]],
-        options: Mapping[str, Any],
-        words: Iterable[str],  # noqa: ARG003
-        trained_on: Sequence[str] = (),
-        licence: str = "",
-        seed: int = 1,  # noqa: ARG003
-    ) -> Self:
-        """Make an untrained model, for which all labels are alike; its vocabulary comes with training."""
-        checked = config.build(cls.OPTIONS, options)
-        description = Description(
-            cls.TYPE, name, version, labels, checked.as_context(), licence,
-            tuple(trained_on), asdict(checked),
-        )  # fmt: skip
-        return cls(description, {task: Chain(b"", names) for task, names in labels.items()})
+    def untrained(cls, description: Description, _options: Any, _words: Iterable[str], _seed: int) -> Self:
+        """Return a model for which all labels are alike; its vocabulary comes with training."""
+        return cls(description, {task: Chain(b"", names) for task, names in description.labels.items()})
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
         """Score windows."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -23,7 +23,8 @@ from interpunct.features import Features
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Tagged
 from interpunct.models.encoded_texts import EncodedTexts, check_corpora, encode_texts
-from interpunct.models.folder import DESCRIPTION, Described, Description
+from interpunct.models.folder import DESCRIPTION, Description
+from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.place_inputs import InputOptions, PlaceInputs, load_arrays
 from interpunct.models.scores import Array, Ints, Scores
@@ -53,12 +54,9 @@ class Rows:
         return np.concatenate(self.documents)[column != IGNORED], column[column != IGNORED]
 
 
-class PlaceModel(Described, ABC, Generic[Options]):
+class PlaceModel(Learner, ABC, Generic[Options]):
     """A model with its inputs and its description; a subclass names its type, learns and scores."""
 
-    TYPE: ClassVar[str]
-    OPTIONS: ClassVar[Any]
-    """The dataclass of the type's options."""
     SCALED: ClassVar[bool] = True
     """Whether numbers are scaled and missing ones filled in; else they are as measured, and NaN where missing."""
 
@@ -68,25 +66,9 @@ class PlaceModel(Described, ABC, Generic[Options]):
         self.inputs = inputs
 
     @classmethod
-    def create(
-        cls,
-        *,
-        name: str,
-        version: str,
-        labels: Mapping[str, tuple[str, ...]],
-        options: Mapping[str, Any],
-        words: Iterable[str] = (),  # noqa: ARG003
-        trained_on: Sequence[str] = (),
-        licence: str = "",
-        seed: int = 1,
-    ) -> Self:
-        """Make an untrained model; it has no vocabulary of its own, so words are not looked at."""
-        checked = config.build(cls.OPTIONS, options)
-        description = Description(
-            cls.TYPE, name, version, labels, checked.as_context(), licence,
-            tuple(trained_on), asdict(checked),
-        )  # fmt: skip
-        model = cls(description, PlaceInputs.of(checked))
+    def untrained(cls, description: Description, options: Any, _words: Iterable[str], seed: int) -> Self:
+        """Return a model that has learned nothing yet; it has no vocabulary of its own."""
+        model = cls(description, PlaceInputs.of(options))
         model.start(seed)
         return model
 

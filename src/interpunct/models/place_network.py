@@ -24,7 +24,7 @@ from interpunct.models.loop_options import LoopOptions
 from interpunct.models.place_inputs import InputOptions, PlaceInputs
 from interpunct.models.place_model import Arrays, Log, PlaceModel, Rows
 from interpunct.models.scores import Array, Ints
-from interpunct.models.sequence_model import known_mean
+from interpunct.models.sequence_model import add_pairs, known_mean
 
 _DEV_WINDOW = 128
 
@@ -118,11 +118,7 @@ class PlaceNetwork(PlaceModel[Options]):
         confusion = {task: torch.zeros((len(n), len(n)), dtype=torch.int64) for task, n in self.labels.items()}
         for batch in held_out.plain_batches(max(self.options.window, _DEV_WINDOW), self.options.batch):
             for task, logits in network(batch.rows, batch.lengths).items():
-                right, size = batch.labels[task].flatten(), len(self.labels[task])
-                known = right != IGNORED
-                guess = logits.argmax(dim=-1).flatten()
-                pairs = torch.bincount(right[known] * size + guess[known], minlength=size * size)
-                confusion[task] += pairs.reshape(size, size).cpu()
+                add_pairs(confusion[task], batch.labels[task], logits.argmax(dim=-1))
         return dev_scores(self.labels, {task: counts.numpy() for task, counts in confusion.items()})
 
     def arrays(self) -> Arrays:

@@ -26,7 +26,8 @@ from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
-from interpunct.models.folder import PIECES, Described, Description
+from interpunct.models.folder import PIECES, Description
+from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.models.pieces import Pieces, Vocabulary
@@ -95,6 +96,19 @@ def known_mean(losses: Tensor, labels: Tensor) -> Tensor:
     return (losses * known).sum() / known.sum().clamp(min=1)
 
 
+def add_pairs(confusion: Tensor, right: Tensor, chosen: Tensor) -> None:
+    """Count right labels (rows) with chosen ones (columns), where the right ones are known, in a square of counts."""
+    right, chosen, size = right.flatten(), chosen.flatten(), len(confusion)
+    known = right != IGNORED
+    pairs = torch.bincount(right[known] * size + chosen[known], minlength=size * size)
+    confusion += pairs.reshape(size, size).cpu()
+
+
+def at_words(states: Tensor, words: Tensor) -> Tensor:
+    """Return of states (windows × pieces × width) those at each word's last piece (windows × words × width)."""
+    return torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+
+
 def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: Tensor) -> Tensor:
     """Run recurrent layers over padded windows and return their states at each word's last piece."""
     rnn.flatten_parameters()  # a copied module's weights lie apart, which cuDNN would mend at every call
@@ -102,15 +116,12 @@ def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: T
     # A whole corpus read in one shot is longer than cuDNN takes; torch's own kernels are slower, but take it.
     with torch.backends.cudnn.flags(enabled=embedded.shape[1] <= _LONGEST_OF_CUDNN):
         states, _ = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
-    return torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
+    return at_words(states, words)
 
 
-class SequenceModel(Described, ABC, Generic[Options]):
+class SequenceModel(Learner, ABC, Generic[Options]):
     """A network with its vocabulary and description; a subclass names its type and builds its network."""
 
-    TYPE: ClassVar[str]
-    OPTIONS: ClassVar[Any]
-    """The dataclass of the type's options."""
     UNPADDED: ClassVar[bool] = False
     """Whether the network takes None for the lengths of windows without padding, and is faster for it."""
 
@@ -137,25 +148,9 @@ class SequenceModel(Described, ABC, Generic[Options]):
         return Pieces.load(folder / PIECES, longest=description.whole("longest_word"))
 
     @classmethod
-    def create(
-        cls,
-        *,
-        name: str,
-        version: str,
-        labels: Mapping[str, tuple[str, ...]],
-        options: Mapping[str, Any],
-        words: Iterable[str],
-        trained_on: Sequence[str] = (),
-        licence: str = "",
-        seed: int = 1,
-    ) -> Self:
-        """Make an untrained model whose vocabulary is learned from normalised words."""
-        checked = config.build(cls.OPTIONS, options)
-        vocabulary = cls.learn_vocabulary(words, checked)
-        description = Description(
-            cls.TYPE, name, version, labels, checked.as_context(), licence,
-            tuple(trained_on), asdict(checked),
-        )  # fmt: skip
+    def untrained(cls, description: Description, options: Any, words: Iterable[str], seed: int) -> Self:
+        """Return a model that has learned nothing but its vocabulary."""
+        vocabulary = cls.learn_vocabulary(words, options)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             model = cls(description, vocabulary)
@@ -350,11 +345,7 @@ class SequenceModel(Described, ABC, Generic[Options]):
         confusion = {task: torch.zeros((len(n), len(n)), dtype=torch.int64) for task, n in self.labels.items()}
         for batch in held_out.plain_batches():
             for task, values in network(batch.pieces, batch.lengths, batch.words).items():
-                right, size = batch.labels[task].flatten(), len(self.labels[task])
-                guess = self.chosen(network, task, values).flatten()
-                known = right != IGNORED
-                pairs = torch.bincount(right[known] * size + guess[known], minlength=size * size)
-                confusion[task] += pairs.reshape(size, size).cpu()
+                add_pairs(confusion[task], batch.labels[task], self.chosen(network, task, values))
         return dev_scores(self.labels, {task: counts.numpy() for task, counts in confusion.items()})
 
     def save(self, folder: Path) -> None:

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from interpunct.errors import InputError
 from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, evenly_spaced, word_pieces
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
 
 NORM_EPSILON = 1e-12  # BERT's
 
@@ -125,9 +125,8 @@ class Network(nn.Module):
     def forward(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
         states = self.states(pieces, lengths)
-        at_words = torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
-        at_words = self.dropout(at_words)  # (windows, words, width)
-        return {task: head(at_words) for task, head in self.heads.items()}
+        states = self.dropout(at_words(states, words))  # (windows, words, width)
+        return {task: head(states) for task, head in self.heads.items()}
 
 
 class Transformer(SequenceModel[TransformerOptions]):

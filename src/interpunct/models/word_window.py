@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import known_mean
+from interpunct.models.sequence_model import at_words, known_mean
 from interpunct.models.shown import Batch
 from interpunct.models.word_model import WordModel, WordOptions
 
@@ -68,7 +68,7 @@ class WindowNetwork(nn.Module):
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word; all zero behind a window's end."""
         around = F.pad(pieces, (SIDE, SIDE), value=PAD).unfold(1, WORDS, 1)  # (windows, pieces, 5)
-        around = torch.gather(around, 1, words[:, :, None].expand(-1, -1, WORDS))  # (windows, words, 5)
+        around = at_words(around, words)  # (windows, words, 5)
         real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # (windows, words)
         ids = around[real]  # (places, 5)
         places = len(ids) if self.training else PLACES_AT_ONCE

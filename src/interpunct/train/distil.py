@@ -30,20 +30,8 @@ from interpunct.transcript import Transcript
 Documents = Callable[[], Iterable[Transcript | Tagged]]
 
 
-class Student(Protocol):
-    """What a model must have to be taught."""
-
-    @property
-    def name(self) -> str:
-        """The model's name and version."""
-
-    @property
-    def labels(self) -> Mapping[str, tuple[str, ...]]:
-        """The labels of each task."""
-
-    @property
-    def clitics(self) -> Clitics:
-        """Whether the model reads "don't" as one word or as "do" and "n't"."""
+class Student(Model, Protocol):
+    """A model that can be taught."""
 
     def encode(self, documents: Iterable[Transcript | Tagged]) -> Encoded:
         """Encode documents."""

@@ -18,9 +18,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from interpunct import corpora, formats
+from interpunct import corpora
 from interpunct.align import align, carry_marks
-from interpunct.corpora import esic, ljspeech
+from interpunct.corpora.recordings import AUDIO, with_times
 from interpunct.decode.reading import score_tokens
 from interpunct.errors import ConfigError, InputError
 from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
@@ -28,9 +28,6 @@ from interpunct.models.encoded import IGNORED, taught_mark
 from interpunct.models.model import Model
 from interpunct.models.scores import Array, Ints
 from interpunct.transcript import Transcript, Word
-
-AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
-"""The corpora with recordings, and where those lie."""
 
 _OF_MODEL = ("model", "marks")  # the fields of `Places` that are no arrays
 Log = Callable[[str], None]
@@ -164,7 +161,7 @@ def read(spec: str, *, aligned: Path | None = None) -> Iterator[Recorded]:
         else:
             taught = replace(transcript, words=tuple(map(_wholly_known, transcript.words)))
         if aligned is not None:
-            taught = _with_times(taught, aligned / name / f"{transcript.source}.json")
+            taught = with_times(taught, aligned / name / f"{transcript.source}.json")
         yield taught, AUDIO[name](root, transcript.source) if name in AUDIO else None
 
 
@@ -182,12 +179,3 @@ def _wholly_known(word: Word) -> Word:
 
 def _texts(document: Transcript) -> Sequence[str]:
     return [word.text for word in document.words]
-
-
-def _with_times(transcript: Transcript, path: Path) -> Transcript:
-    """Return a transcript with the times of the one in a file, where that is there and has the same words."""
-    timed = formats.read(path) if path.exists() else transcript
-    if _texts(timed) != _texts(transcript):
-        return transcript
-    pairs = zip(transcript.words, timed.words, strict=True)
-    return replace(transcript, words=tuple(replace(word, start=its.start, end=its.end) for word, its in pairs))
