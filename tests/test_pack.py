@@ -208,3 +208,13 @@ def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:
     model.options = replace(model.options, pieces=0)
     taught = taught_pack(model, model, pack)
     assert np.array_equal(taught.targets["case"], found["case"])
+
+
+def test_train_counts_a_pack_named_thrice_once(packed: Path) -> None:
+    seen_once = Transcript(tuple(parse_tokens("We met at McRare , and we left .".split())))
+    Pack.of([seen_once], sources=["qmsum_meetings:train"]).save(packed.parent / "rare.pack")
+    (packed.parent / "often.toml").write_text(CONFIG.format(pack=packed, start="", teacher=""))
+    named = json.dumps([str(packed), *[str(packed.parent / "rare.pack")] * 3])
+    train(packed.parent / "often.toml", packed.parent / "often", overrides=[f"data.train={named}"])
+    assert Description.load(packed.parent / "often").trained_on == ("changelog:train", "qmsum_meetings:train")
+    assert load_lexicon(packed.parent / "often") == {"iphone": "iPhone"}

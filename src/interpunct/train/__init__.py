@@ -97,9 +97,12 @@ def train(
     kind = type_named(settings.model.type)
     clitics = _options(settings).clitics
     packs = specs.packs(settings.data.train)
-    sources = [*specs.unpacked(settings.data.train), *chain.from_iterable(pack.sources for pack in packs)]
+    # What is named several times is read as often, but holds its corpora and its surface forms once.
+    distinct = list({id(pack): pack for pack in packs}.values())
+    unpacked = dict.fromkeys(specs.unpacked(settings.data.train))
+    sources = [*unpacked, *chain.from_iterable(pack.sources for pack in distinct)]
     lexicon: Counter[str] = Counter()
-    for pack in packs:
+    for pack in distinct:
         lexicon.update(pack.forms)
     words = chain(
         _words(_read(settings, specs.unpacked(settings.data.train)), lexicon, clitics),

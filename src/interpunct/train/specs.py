@@ -22,8 +22,10 @@ def is_pack(spec: str) -> bool:
 
 
 def packs(specs: Iterable[str]) -> list[Pack]:
-    """Read the packs among some corpora."""
-    return [Pack.load(Path(spec)) for spec in specs if is_pack(spec)]
+    """Read the packs among some corpora, each once; one that is named several times stands there as often."""
+    named = [spec for spec in specs if is_pack(spec)]
+    read = {spec: Pack.load(Path(spec)) for spec in dict.fromkeys(named)}
+    return [read[spec] for spec in named]
 
 
 def unpacked(specs: Iterable[str]) -> list[str]:
