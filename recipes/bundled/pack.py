@@ -33,7 +33,7 @@ PACKS: dict[str, tuple[str, ...]] = {
     ),
     "books": ("novels:train", "gutenberg:train"),
 }  # fmt: skip
-"""What each pack holds; TED and court are non-commercial, the others are free for any use."""
+"""What each pack holds. TED and court are non-commercial; of the others, debater is in part for research."""
 
 
 def main() -> int:
