@@ -23,7 +23,7 @@ from accuracy import difference, percent
 from domains import Domain, fed, sample, without_pauses
 from interpunct import corpora
 from interpunct.audio import align_audio
-from interpunct.corpora import esic
+from interpunct.corpora.recordings import audio_path
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError
 from interpunct.metrics.evaluate import Evaluation, evaluate
@@ -90,7 +90,7 @@ def score(restorer: Restorer, spoken: Spoken, split: str, count: int) -> Iterato
     words = {name: fed(each, "lower") for name, each in heard.items()}
     recordings: dict[str, Path] = {}
     if spoken.corpus == "esic":
-        recordings = {name: esic.audio_path(corpora.data_root(), name) for name in words}
+        recordings = {name: audio_path("esic", corpora.data_root(), name) for name in words}
         words = _timed(words, recordings)
         reference = {name: reference[name] for name in words}
     first: dict[str, Restored] | None = None

@@ -17,7 +17,7 @@ from interpunct import corpora
 from interpunct.decode import DecodeOptions
 from interpunct.metrics.evaluate import Evaluation, evaluate
 from interpunct.transcript import Transcript
-from report import arguments, machine, report
+from report import arguments, machine, markdown, report
 
 RECOGNISERS = ("amazon", "google", "speechmatics", "microsoft")
 BARE = ("rev_kaldi", "rev_espnet", "kaldi_librispeech")
@@ -78,11 +78,7 @@ def _shown(value: float | None, low: float | None, high: float | None) -> str:
 
 
 def _page(rows: list[dict[str, Any]], signature: str) -> str:
-    columns = list(rows[0])
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in rows:
-        cells = (f"{row[c]:.1f}" if isinstance(row[c], float) else str(row[c]) for c in columns)
-        lines.append("| " + " | ".join(cells) + " |")
+    shown = [row | {"WER": f"{row['WER']:.1f}"} for row in rows]
     made = machine()
     return f"""# The bar: commercial recognisers on Earnings-21
 
@@ -92,7 +88,7 @@ two words that were recognised, case on words that were (the protocol of Pahuja 
 drops that restriction. Lower is better for SER and SU-ER. Microsoft's output in this collection is hardly punctuated:
 a weak bar. The last three recognisers write no marks at all.
 
-{chr(10).join(lines)}
+{markdown(shown)}
 
 Signature: `{signature}`
 

@@ -171,7 +171,7 @@ def score(readings: Mapping[str, Reading], words: int | None) -> dict[str, dict[
 
 def timed(readings: Mapping[str, Reading], words: int, rounds: int, *, seconds: float = 0.0) -> list[peers.Job]:
     """Restore the same text with every reading, round after round, a quick one so often that it takes some seconds."""
-    text = " ".join(peers._words(None, words))
+    text = " ".join(peers.words(None, words))
     count = len(parse_text(text))
     jobs: list[peers.Job] = []
     for name, reading in readings.items():
@@ -240,9 +240,6 @@ def points(readings: Mapping[str, Reading], rows: Sequence[Mapping[str, Any]]) -
 
 def page(rows: Sequence[Mapping[str, Any]], picture: str | None) -> str:
     """Return the table as a Markdown page."""
-    columns = list(rows[0])
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(report._shown(row[column]) for column in columns) + " |" for row in rows]
     made = report.machine()
     shown = f"![F1 of the marks against words a second]({Path(picture).as_posix()})\n\n" if picture else ""
     return f"""# Accuracy against speed
@@ -254,7 +251,7 @@ test set was opened. Words a second are from text to text, medians of rounds tha
 is how many words a model reads at once and by how many two windows overlap. "front" names the sets on which no other
 row is as fast and has as good marks, and is better at one of both.
 
-{chr(10).join(lines)}
+{report.markdown(rows)}
 
 Made by `{made["command"]}` ({made["date"][:10]}, commit {made["commit"]}).
 """

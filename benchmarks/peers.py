@@ -113,13 +113,13 @@ def main() -> None:
     parser.add_argument("--tool", type=Path, default=Path(__file__).resolve().parents[2] / TOOL, help="peer_speed.py")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "peer_speed")
     given = parser.parse_args()
-    words = _words(given.text, given.words)
+    text = words(given.text, given.words)
     builders = load_builders(given.tool) if given.only else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "text.txt").write_text(" ".join(words), encoding="utf-8")
+        (folder / "text.txt").write_text(" ".join(text), encoding="utf-8")
         jobs = [
-            peer_job(builders, key, len(words), folder, cache=given.cache, threads=given.threads, seconds=given.seconds)
+            peer_job(builders, key, len(text), folder, cache=given.cache, threads=given.threads, seconds=given.seconds)
             for key in given.only
         ]
         for model in given.model:
@@ -129,7 +129,8 @@ def main() -> None:
     report("peers", [*rows(jobs), libraries], given.json)
 
 
-def _words(path: Path | None, count: int) -> list[str]:
+def words(path: Path | None, count: int) -> list[str]:
+    """Return the first words of a text, or of the talks of iwslt:dev, in lower case."""
     read = corpora.read("iwslt", "dev") if path is None else [Transcript(parse_text(path.read_text(encoding="utf-8")))]
     return [word.text.lower() for document in first_words(read, count) for word in document.words]
 

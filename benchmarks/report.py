@@ -42,14 +42,25 @@ def machine() -> dict[str, Any]:
 
 def report(name: str, rows: Sequence[Mapping[str, Any]], target: Path | None = None) -> None:
     """Print the rows as a Markdown table and write them to a file."""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    print("| " + " | ".join(columns) + " |")
-    print("|" + "---|" * len(columns))
-    for row in rows:
-        print("| " + " | ".join(_shown(row.get(column)) for column in columns) + " |")
+    print(markdown(rows))
     target = target or RESULTS / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps({**machine(), "rows": list(rows)}, indent=1, ensure_ascii=False) + "\n")
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a Markdown table of all their columns.
+
+    >>> print(markdown([{"model": "a", "F1": 71.26}, {"model": "b", "MB": 5}]))
+    | model | F1 | MB |
+    |---|---|---|
+    | a | 71.3 | n/a |
+    | b | n/a | 5 |
+    """
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_shown(row.get(column)) for column in columns) + " |" for row in rows]
+    return "\n".join(lines)
 
 
 def _shown(value: Any) -> str:

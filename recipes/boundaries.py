@@ -22,9 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
+from failure import told
 from interpunct import corpora
 from interpunct.corpora.recordings import AUDIO, with_times
-from interpunct.errors import InputError, InterpunctError, MissingExtraError, UnknownNameError
+from interpunct.errors import InputError, MissingExtraError, UnknownNameError
 from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
 from interpunct.features.prosody_parquet import write_prosody
 from interpunct.features.prosody_table import NAMES
@@ -51,6 +52,7 @@ class Spoken:
         return Spoken(replace(self.transcript, words=self.transcript.words[rows]), self.prosody[rows])
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -58,16 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("corpora", nargs="*", metavar="CORPUS", help=f"of {', '.join(known)} (all)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the features go (runs)")
     given = parser.parse_args(arguments)
-    try:
-        for name in given.corpora:
-            if name not in known:
-                raise UnknownNameError("corpus", name, known)
-        for name in given.corpora or known:
-            for split in SPLITS if name in TRACKS else SPLITS[1:]:
-                _show(name, split, given.runs)
-    except InterpunctError as error:
-        print(f"boundaries.py: error: {error}", file=sys.stderr)
-        return 1
+    for name in given.corpora:
+        if name not in known:
+            raise UnknownNameError("corpus", name, known)
+    for name in given.corpora or known:
+        for split in SPLITS if name in TRACKS else SPLITS[1:]:
+            _show(name, split, given.runs)
     return 0
 
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from boundaries import Spoken
-from interpunct.errors import InterpunctError, UnknownNameError
+from failure import told
+from interpunct.errors import UnknownNameError
 from interpunct.features.prosody import Prosody
 from interpunct.features.prosody_table import FAMILIES
 from interpunct.metrics import plot
@@ -39,6 +40,7 @@ RESULTS = HERE / "results" / "paper004-importance.json"
 PICTURE = HERE / "pictures" / "paper004-importance.png"
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exchange, read, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -48,11 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int, default=5, help="how often rows are exchanged (%(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     given = parser.parse_args(arguments)
-    try:
-        measure(given.systems, given.setup, given.set, given.runs, draws=given.draws)
-    except InterpunctError as error:
-        print(f"importance.py: error: {error}", file=sys.stderr)
-        return 1
+    measure(given.systems, given.setup, given.set, given.runs, draws=given.draws)
     return 0
 
 

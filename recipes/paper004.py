@@ -26,10 +26,11 @@ from typing import Any, Literal
 import numpy as np
 
 from boundaries import Spoken, capped, sentence_ends, spoken
+from failure import told
 from interpunct import config, corpora
 from interpunct.decode.reading import score_tokens
 from interpunct.decode.viterbi import Document, Transitions, tune
-from interpunct.errors import ConfigError, InterpunctError, UnknownNameError
+from interpunct.errors import ConfigError, UnknownNameError
 from interpunct.features import normalise
 from interpunct.features.prosody_table import FROM_TIMES, NAMES
 from interpunct.models import load, type_named
@@ -150,6 +151,7 @@ def read_paper(*, smoke: bool = False, path: Path = HERE / "paper004.toml") -> P
     return paper
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -161,29 +163,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", choices=("train", "score", "all"), default="all")
     parser.add_argument("--smoke", action="store_true", help="a tiny made-up text, learned by heart")
     given = parser.parse_args(arguments)
-    try:
-        if given.smoke:
-            from paper004_smoke import smoke
+    if given.smoke:
+        from paper004_smoke import smoke
 
-            with tempfile.TemporaryDirectory() as folder:
-                return 1 if smoke(given.systems, Path(folder)) else 0
-        paper = read_paper()
-        chosen = _known("system", given.systems, paper.systems)
-        setups = {name: paper.setups[name] for name in _known("set-up", given.setup, paper.setups)}
-        for name, setup in setups.items():
-            data = load_data(setup, given.runs)
-            if given.stage != "score":
-                make_embeddings(paper.embeddings, given.runs, device=given.device, seconds=given.seconds)
-                bench = Bench(paper, name, data, given.runs, device=given.device, seconds=given.seconds)
-                for system in chosen:
-                    bench.make(system)
-            if given.stage != "train":
-                from paper004_scores import write_scores
+        with tempfile.TemporaryDirectory() as folder:
+            return 1 if smoke(given.systems, Path(folder)) else 0
+    paper = read_paper()
+    chosen = _known("system", given.systems, paper.systems)
+    setups = {name: paper.setups[name] for name in _known("set-up", given.setup, paper.setups)}
+    for name, setup in setups.items():
+        data = load_data(setup, given.runs)
+        if given.stage != "score":
+            make_embeddings(paper.embeddings, given.runs, device=given.device, seconds=given.seconds)
+            bench = Bench(paper, name, data, given.runs, device=given.device, seconds=given.seconds)
+            for system in chosen:
+                bench.make(system)
+        if given.stage != "train":
+            from paper004_scores import write_scores
 
-                write_scores(paper, name, data, given.runs, HERE)
-    except InterpunctError as error:
-        print(f"paper004.py: error: {error}", file=sys.stderr)
-        return 1
+            write_scores(paper, name, data, given.runs, HERE)
     return 0
 
 

@@ -1,7 +1,8 @@
 """`Recipe`: a row of a paper's table, or several that one trained model gives, as data.
 
-In: `paper*.toml`, each with a `[base]` and small differences from it under `[recipes.NAME]`. Out: recipes by name,
-every value checked. `smoke` tables hold the differences that make a recipe tiny.
+In: `paper*.toml`, each with a `[base]` and small differences from it under `[recipes.NAME]`, or from another recipe of
+the file, but for its rows, with `like = "NAME"`. Out: recipes by name, every value checked. `smoke` tables hold the
+differences that make a recipe tiny.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ def recipes(*, smoke: bool = False) -> dict[str, Recipe]:
     found: dict[str, Recipe] = {}
     for path in sorted(HERE.glob("paper*.toml")):
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        for name, table in tables["recipes"].items():
-            merged = merged_tables(tables["base"], table)
-            tiny = merged.pop("smoke", {})
-            if smoke:
-                merged = merged_tables(merged, tiny)
-            merged |= {"name": name}
-            merged.setdefault("model", {}).update(name=name)
+        for name in tables["recipes"]:
             try:
+                merged = merged_tables(tables["base"], own_tables(name, tables["recipes"]))
+                tiny = merged.pop("smoke", {})
+                if smoke:
+                    merged = merged_tables(merged, tiny)
+                merged |= {"name": name}
+                merged.setdefault("model", {}).update(name=name)
                 found[name] = config.build(Recipe, merged)
             except ConfigError as error:
                 raise ConfigError([f"recipe {name}: {problem}" for problem in error.problems], path=str(path)) from None
@@ -80,6 +81,25 @@ def named(name: str, *, smoke: bool = False) -> Recipe:
     if name not in known:
         raise UnknownNameError("recipe", name, known)
     return known[name]
+
+
+def own_tables(name: str, known: Mapping[str, Mapping[str, Any]], seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a recipe's tables over those of the recipe that it is like; `seen` are the recipes that are like it.
+
+    >>> own_tables("b", {"a": {"seeds": [1], "rows": [1]}, "b": {"like": "a", "windows": [50]}})
+    {'seeds': [1], 'windows': [50]}
+    """
+    chain = (*seen, name)
+    if name in seen:
+        raise ConfigError([f"like goes in a circle ({' > '.join(chain)}); leave one out"])
+    own = dict(known[name])
+    other = own.pop("like", None)
+    if other is None:
+        return own
+    if other not in known:
+        raise ConfigError([f"like: {UnknownNameError('recipe', str(other), known)}"])
+    same = {key: value for key, value in own_tables(other, known, chain).items() if key != "rows"}
+    return merged_tables(same, own)
 
 
 def merged_tables(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

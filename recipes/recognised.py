@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from failure import told
 from interpunct import corpora, formats
 from interpunct.align import align
 from interpunct.audio.sound import RATE, Samples, read_sound
-from interpunct.corpora import esic
-from interpunct.errors import InputError, InterpunctError
+from interpunct.corpora.recordings import audio_path
+from interpunct.errors import InputError
 from interpunct.metrics.boundaries import Mask, boundaries
 from interpunct.metrics.pair import WordErrors, carry_ends
 from interpunct.transcript import Transcript, Word
@@ -46,6 +47,7 @@ class Heard:
     """Ends that fell together with others, or had no word to go to."""
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Recognise what is missing, and say how well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -53,16 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the words go (runs)")
     parser.add_argument("--splits", nargs="+", choices=("train", "dev", "test"), default=["dev", "test"])
     given = parser.parse_args(arguments)
-    try:
-        recognise = vosk_words(given.vosk)
+    recognise = vosk_words(given.vosk)
+    for split in given.splits:
+        write_heard(split, given.runs, recognise)
+    for name in RECOGNISED:
         for split in given.splits:
-            write_heard(split, given.runs, recognise)
-        for name in RECOGNISED:
-            for split in given.splits:
-                _show(name, split, given.runs)
-    except InterpunctError as error:
-        print(f"recognised.py: error: {error}", file=sys.stderr)
-        return 1
+            _show(name, split, given.runs)
     return 0
 
 
@@ -119,7 +117,7 @@ def write_heard(split: str, runs: Path, recognise: Recognise) -> None:
         if path.exists():
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = tuple(recognise(read_sound(esic.audio_path(root, reference.source))))
+        words = tuple(recognise(read_sound(audio_path("esic", root, reference.source))))
         formats.write(Transcript(words, reference.source), path)
         print(f"{reference.source}: {len(words)} words", file=sys.stderr, flush=True)
 

@@ -16,12 +16,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from interpunct.errors import InterpunctError
+from failure import told
 from recipe import named, recipes
 
 RUNS = Path("runs")
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -33,24 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=Path, default=RUNS, help="where models go (runs)")
     given = parser.parse_args(arguments)
     names = list(recipes()) if given.names == ["all"] else given.names
-    try:
-        if given.smoke:
-            return _smoke(names)
-        chosen = [named(name) for name in names]
-        if given.stage != "score":
-            from training import train_all
-            from vectors import make_vectors
+    if given.smoke:
+        return _smoke(names)
+    chosen = [named(name) for name in names]
+    if given.stage != "score":
+        from training import train_all
+        from vectors import make_vectors
 
-            if any(path.startswith("runs/vectors/") for recipe in chosen for path in recipe.options.get("vectors", ())):
-                make_vectors(Path("runs/vectors"))
-            train_all(chosen, given.runs, device=given.device, jobs=given.jobs)
-        if given.stage != "train":
-            from scoring import score_all
+        if any(path.startswith("runs/vectors/") for recipe in chosen for path in recipe.options.get("vectors", ())):
+            make_vectors(Path("runs/vectors"))
+        train_all(chosen, given.runs, device=given.device, jobs=given.jobs)
+    if given.stage != "train":
+        from scoring import score_all
 
-            score_all(chosen, given.runs)
-    except InterpunctError as error:
-        print(f"run.py: error: {error}", file=sys.stderr)
-        return 1
+        score_all(chosen, given.runs)
     return 0
 
 

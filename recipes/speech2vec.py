@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failure import told
 from homophones import Against, checked, cosines_of, homophones, pronunciations
 from interpunct import corpora, formats
 from interpunct.audio import align_audio
@@ -58,7 +59,8 @@ _DRAWS = 200
 _RESULTS = Path(__file__).parent / "results" / "speech2vec.json"
 
 
-def main() -> None:
+@told
+def main(arguments: Sequence[str] | None = None) -> int:
     """Align, train, check, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where alignments and vectors go (runs)")
@@ -66,7 +68,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=None, help="stop after so long, though epochs are left")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     options = Speech2VecOptions()
     loop = LoopOptions(
         epochs=given.epochs, seconds=given.seconds, device=given.device, seed=given.seed,
@@ -113,6 +115,7 @@ def main() -> None:
         "check": {name: {other: rounded(each) for other, each in rows.items()} for name, rows in found.items()},
     }
     _RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 NAMES = {"": "Speech2Vec", "-untrained": "the same, untrained", "-text": "text skip-gram", "-random": "random"}
@@ -269,4 +272,4 @@ def print_table(found: Mapping[str, Mapping[str, Against]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from failure import told
 from interpunct import corpora
 from interpunct.corpora.syntax import tagged
 from interpunct.features import Features, normalise
@@ -37,12 +39,13 @@ _DRAWS = 1000
 _RESULTS = Path(__file__).parent / "results" / "syntax.json"
 
 
-def main() -> None:
+@told
+def main(arguments: Sequence[str] | None = None) -> int:
     """Train, score, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where the tagger goes (runs)")
     parser.add_argument("--passes", type=int, default=20, help="passes over the training text")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     conll = documents("conll2000", "train")
     train, dev = [*documents("gum", "train"), *conll[:-_DEV]], [*documents("gum", "dev"), *conll[-_DEV:]]
     labels = {task: tags_of(train, task) for task in (POS, CHUNK)}
@@ -68,6 +71,7 @@ def main() -> None:
     _RESULTS.write_text(
         json.dumps({"train_seconds": round(seconds, 1), **machine("cpu"), "rows": rows}, indent=1) + "\n"
     )
+    return 0
 
 
 def documents(corpus: str, split: str) -> list[Tagged]:
@@ -142,4 +146,4 @@ def with_interval(counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> st
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

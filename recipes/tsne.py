@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from interpunct.errors import InterpunctError
+from failure import told
 from interpunct.features import Features, normalise
 from interpunct.features.embeddings import read_embeddings
 from interpunct.metrics import plot
@@ -44,17 +44,14 @@ PICTURE = HERE / "pictures" / "paper004-tsne.png"
 Matrix = npt.NDArray[np.float32]
 
 
+@told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, map, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--words", type=int, default=1000, help="the commonest so many (%(default)s)")
     given = parser.parse_args(arguments)
-    try:
-        compare(given.runs, given.words)
-    except InterpunctError as error:
-        print(f"tsne.py: error: {error}", file=sys.stderr)
-        return 1
+    compare(given.runs, given.words)
     return 0
 
 

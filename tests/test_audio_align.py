@@ -15,6 +15,7 @@ from interpunct.audio.listener import Heard, Listener
 from interpunct.audio.sound import RATE, Samples, read_sound
 from interpunct.audio.timed_phones import stretches
 from interpunct.corpora import esic, ljspeech
+from interpunct.corpora.recordings import audio_path
 from interpunct.errors import InputError, MissingExtraError
 from interpunct.transcript import Transcript, Word
 
@@ -28,7 +29,7 @@ Floats = NDArray[np.float64]
 
 def clip(data: Path, place: int) -> Clip:
     transcript = list(ljspeech.LJSPEECH.read(data, "train", ""))[place]
-    return read_sound(ljspeech.audio_path(data, transcript.source)), transcript
+    return read_sound(audio_path("ljspeech", data, transcript.source)), transcript
 
 
 def written(path: Path, *parts: Samples) -> Path:
@@ -167,7 +168,7 @@ def test_align_moves_words_behind_an_inserted_silence_by_its_length(data: Path, 
 @pytest.mark.parametrize("place", [1, 4, 30, 60])
 def test_align_places_a_speech_in_order_within_the_recording(data: Path, place: int) -> None:
     transcript = list(esic.ESIC.read(data, "train", ""))[place]
-    path = esic.audio_path(data, transcript.source)
+    path = audio_path("esic", data, transcript.source)
     found = align_audio(path, transcript)
     assert [replace(word, start=None, end=None) for word in found.words] == list(transcript.words)
     times = [time for word in found.words if word.start is not None for time in (word.start, word.end or 0)]
@@ -361,7 +362,7 @@ def test_align_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_align_of_other_windows_gives_the_same_times(data: Path) -> None:
     transcript = list(esic.ESIC.read(data, "train", ""))[1]
-    path = esic.audio_path(data, transcript.source)
+    path = audio_path("esic", data, transcript.source)
     usual, shorter = (starts(align_audio(path, transcript, options=AlignOptions(window_s=s))) for s in (30.0, 18.0))
     apart = np.abs(usual - shorter)
     assert np.median(apart) <= 0.01
@@ -382,7 +383,7 @@ def test_align_gives_no_times_to_what_was_only_noted(data: Path, tmp_path: Path)
 
 def test_timed_phones_are_those_of_the_aligner(data: Path) -> None:
     (transcript,) = list(esic.ESIC.read(data, "dev", ""))[:1]
-    path = esic.audio_path(data, transcript.source)
+    path = audio_path("esic", data, transcript.source)
     found = align_phones(path, transcript)
     phones = timed_phones(path, found.transcript)
     pairs = [(one, other) for one, other in zip(phones, found.phones, strict=True) if one and other]

@@ -13,6 +13,7 @@ import pytest
 import interpunct
 from conftest import timed
 from interpunct.corpora import ljspeech
+from interpunct.corpora.recordings import audio_path
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
@@ -292,7 +293,7 @@ def test_cli_restore_listens_to_a_recording_and_draws_it(
     for library in ("soundfile", "soxr", "pocketsphinx", "swift_f0", "matplotlib"):
         pytest.importorskip(library)
     clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
-    audio = ljspeech.audio_path(data, clip.source)
+    audio = audio_path("ljspeech", data, clip.source)
     said = tmp_path / "said.txt"
     said.write_text(" ".join(word.text.lower() for word in clip.words))
     picture = tmp_path / "said.png"

@@ -7,6 +7,7 @@ import pytest
 
 from interpunct.audio.sound import RATE
 from interpunct.corpora import ljspeech
+from interpunct.corpora.recordings import audio_path
 from test_cli import Command
 
 pytest.importorskip("soundfile")
@@ -23,7 +24,7 @@ def test_cli_align_times_every_word_and_keeps_the_text(interpunct: Command, data
     clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
     words = [word.token for word in clip.words]
     (tmp_path / "said.txt").write_text(" ".join(words))
-    audio = ljspeech.audio_path(data, clip.source)
+    audio = audio_path("ljspeech", data, clip.source)
     found = interpunct("align", audio, tmp_path / "said.txt")
     document = json.loads(found.out)
     assert (found.code, found.err) == (0, "")
@@ -74,7 +75,7 @@ def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_p
     pytest.importorskip("swift_f0")
     clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
     (tmp_path / "said.txt").write_text(" ".join(word.token for word in clip.words))
-    audio, timed = ljspeech.audio_path(data, clip.source), tmp_path / "said.json"
+    audio, timed = audio_path("ljspeech", data, clip.source), tmp_path / "said.json"
     assert interpunct("features", audio, tmp_path / "said.txt", "-o", tmp_path / "heard.parquet").code == 0
     heard = parquet.read_table(tmp_path / "heard.parquet")
     assert (heard.num_rows, heard.num_columns) == (len(clip.words), 5 + 162)
@@ -100,7 +101,9 @@ def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_p
 def test_cli_align_keeps_what_a_format_cannot_hold(interpunct: Command, data: Path, tmp_path: Path) -> None:
     clip = next(iter(ljspeech.LJSPEECH.read(data, "dev", "")))
     (tmp_path / "said.txt").write_text(" ".join(word.token for word in clip.words) + " ♪")
-    found = interpunct("align", ljspeech.audio_path(data, clip.source), tmp_path / "said.txt", "-o", tmp_path / "x.ctm")
+    found = interpunct(
+        "align", audio_path("ljspeech", data, clip.source), tmp_path / "said.txt", "-o", tmp_path / "x.ctm"
+    )
     assert found.code == 1
     assert "x.json" in found.err
     assert not (tmp_path / "x.ctm").exists()

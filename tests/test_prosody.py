@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpunct import corpora
 from interpunct.audio import Phone
 from interpunct.audio.sound import RATE
-from interpunct.corpora import ljspeech
+from interpunct.corpora.recordings import audio_path
 from interpunct.errors import InputError, UnknownNameError
 from interpunct.features import phone_durations, prosody_table
 from interpunct.features.phone_durations import PHONES_MS
@@ -383,7 +383,7 @@ def test_prosody_of_a_clip_shows_its_end(data: Path) -> None:
     for needed in ("soundfile", "soxr", "pocketsphinx", "swift_f0"):
         pytest.importorskip(needed)
     transcript = next(corpora.read("ljspeech", "dev", root=data))
-    audio = ljspeech.audio_path(data, transcript.source)
+    audio = audio_path("ljspeech", data, transcript.source)
     timed, found = prosody_of(transcript, audio)
     assert [word.text for word in timed.words] == [word.text for word in transcript.words]
     last = len(timed) - 1

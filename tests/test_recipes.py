@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from figures import figures, means, named_rates
-from interpunct.errors import ModelError, UnknownNameError
+from interpunct.errors import ConfigError, ModelError, UnknownNameError
 from interpunct.metrics.evaluate import evaluate
-from recipe import Recipe, Row, named, recipes
+from recipe import Recipe, Row, named, own_tables, recipes
 from results_page import write_results
 from run import main
 from scoring import claims, write_claims
@@ -35,6 +36,45 @@ def test_recipe_learns_a_tiny_text_by_heart(name: str, runs: Path) -> None:
     found = learned_by_heart(name, runs)
     assert found
     assert all(f1 >= 0.9 for f1 in found.values()), found
+
+
+def test_recipe_like_another_takes_all_but_its_rows() -> None:
+    known: dict[str, dict[str, Any]] = {
+        "a": {"seeds": [1], "options": {"batch": 4, "units": 8}, "smoke": {"train": {"rate": 1e-3}}, "rows": ["A"]},
+        "b": {"like": "a", "options": {"units": 9}, "rows": ["B"]},
+        "c": {"like": "b", "seeds": [2], "smoke": {"train": {"epochs": 3}}},
+    }
+    assert own_tables("a", known) == known["a"]
+    assert own_tables("b", known) == known["a"] | {"options": {"batch": 4, "units": 9}, "rows": ["B"]}
+    assert own_tables("c", known) == {
+        "seeds": [2], "options": {"batch": 4, "units": 9}, "smoke": {"train": {"rate": 1e-3, "epochs": 3}},
+    }  # fmt: skip
+
+
+def test_recipe_like_another_of_paper_002_differs_in_its_vectors() -> None:
+    word, both = named("self-attention-word"), named("self-attention-word-speech")
+    assert both.options == word.options | {"vectors": [*word.options["vectors"], "runs/vectors/speech2vec.txt"]}
+    assert (both.train, both.data, both.windows) == (word.train, word.data, word.windows)
+    assert [row.title for row in both.rows] == ["Self-attention-word-speech"]
+
+
+@pytest.mark.parametrize(
+    ("likes", "told"),
+    [
+        ({"a": "b", "b": "c", "c": "b"}, "recipe a: like goes in a circle (a > b > c > b); leave one out"),
+        ({"a": "a"}, "recipe a: like goes in a circle (a > a); leave one out"),
+        ({"a": "bb", "bbb": None}, "recipe a: like: unknown recipe 'bb'; did you mean 'bbb'? known: a, bbb"),
+    ],
+)
+def test_recipe_like_one_that_cannot_be_is_told_in_a_line(
+    likes: dict[str, str | None], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = [f"[recipes.{name}]\n" + (f'like = "{like}"\n' if like else "") for name, like in likes.items()]
+    (tmp_path / "paper.toml").write_text("[base]\n" + "".join(lines))
+    monkeypatch.setattr("recipe.HERE", tmp_path)
+    with pytest.raises(ConfigError) as error:
+        recipes()
+    assert str(error.value) == f"{tmp_path / 'paper.toml'}: {told}"
 
 
 def test_recipe_is_not_trained_again(runs: Path) -> None:

@@ -59,14 +59,6 @@ def tenth(index: int) -> str:
     return {0: "test", 1: "dev"}.get(index % 10, "train")
 
 
-def opus_path(corpus: str, root: Path, source: str) -> Path:
-    """Return where the recording of a transcript's source lies, in a corpus with audio."""
-    path = root / "audio" / corpus / f"{source}.opus"
-    if not path.is_file():
-        raise InputError(f"no audio for {source!r}; use the source of a transcript of {corpus}", path=str(path))
-    return path
-
-
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 text file, packed with xz or not."""
     opened = lzma.open if path.suffix == ".xz" else open

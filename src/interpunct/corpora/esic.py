@@ -8,11 +8,10 @@ a split here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from interpunct.corpora import cleaning
-from interpunct.corpora.corpus import TENTHS, Corpus, lines, opus_path, tenth
+from interpunct.corpora.corpus import TENTHS, Corpus, lines, tenth
 from interpunct.errors import InputError
 from interpunct.transcript import Transcript
 
@@ -26,10 +25,6 @@ def read(root: Path, split: str, _track: str) -> Iterator[Transcript]:
     for index, path in enumerate(paths):
         if tenth(index) == split:
             yield Transcript(cleaning.words(line for _, line in lines(path)), path.stem)
-
-
-audio_path = partial(opus_path, "esic")
-"""(data folder, a transcript's source) to where its audio lies."""
 
 
 ESIC = Corpus(

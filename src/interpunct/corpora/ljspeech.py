@@ -8,11 +8,10 @@ when it carries a mark.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from interpunct.corpora import cleaning
-from interpunct.corpora.corpus import TENTHS, Corpus, filled_lines, opus_path, tenth
+from interpunct.corpora.corpus import TENTHS, Corpus, filled_lines, tenth
 from interpunct.errors import InputError
 from interpunct.transcript import Transcript
 
@@ -26,10 +25,6 @@ def read(root: Path, split: str, _track: str) -> Iterator[Transcript]:
             raise InputError("no tab; write: clip TAB text", path=str(path), line=number)
         if tenth(index) == split:
             yield Transcript(cleaning.words([text]), clip)
-
-
-audio_path = partial(opus_path, "ljspeech")
-"""(data folder, a transcript's source) to where its audio lies."""
 
 
 LJSPEECH = Corpus(

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from interpunct import formats
-from interpunct.corpora import esic, ljspeech
+from interpunct.errors import InputError
 from interpunct.transcript import Transcript
 
-AUDIO: dict[str, Callable[[Path, str], Path]] = {"esic": esic.audio_path, "ljspeech": ljspeech.audio_path}
+
+def audio_path(corpus: str, root: Path, source: str) -> Path:
+    """Return where the recording of a transcript's source lies, in a corpus with audio."""
+    path = root / "audio" / corpus / f"{source}.opus"
+    if not path.is_file():
+        raise InputError(f"no audio for {source!r}; use the source of a transcript of {corpus}", path=str(path))
+    return path
+
+
+AUDIO: dict[str, Callable[[Path, str], Path]] = {name: partial(audio_path, name) for name in ("esic", "ljspeech")}
 """The corpora with recordings: (data folder, a transcript's source) to where the recording lies."""
 
 
