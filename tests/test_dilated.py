@@ -272,9 +272,8 @@ def test_every_parameter_learns(rounded: bool) -> None:
         assert parameter.grad.abs().sum() > 0, name
 
 
-@pytest.mark.filterwarnings(
-    "ignore:mkldnn_matmul failed"
-)  # a CPU without bfloat16: torch says so and computes it all the same
+# A CPU that has no bfloat16: torch says so, and computes it all the same.
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 def test_network_is_one_graph_and_takes_bfloat16() -> None:
     """Nothing in it waits for a device, or makes the compiler give up."""
     model = made(pairs=50, dilations=(1, 2), attention=(2,), heads=2)
