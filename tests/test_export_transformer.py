@@ -12,9 +12,11 @@ from onnx import numpy_helper
 
 from interpunct import models
 from interpunct.cases import CASES
+from interpunct.errors import ModelError
 from interpunct.export import export
 from interpunct.export import transformer as writer
 from interpunct.export.graph import Graph
+from interpunct.export.recover import recover
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.batch import piece_batch
@@ -22,6 +24,7 @@ from interpunct.models.loop_options import LoopOptions
 from interpunct.models.onnx import OnnxModel
 from interpunct.models.scores import Scores
 from interpunct.models.transformer import Transformer
+from interpunct.restore import find_model
 from interpunct.transcript import Transcript
 
 TEXT = (
@@ -174,3 +177,34 @@ def rounded_forward(model: Transformer, window: Features) -> dict[str, Floats]:
         states = layer.down_norm(states + linear(layer.down, rounded_gelu(inner)))
     at_words = states[torch.from_numpy(batch.words[0])]
     return {task: torch.log_softmax(head(at_words), dim=-1).numpy() for task, head in network.heads.items()}
+
+
+@pytest.mark.parametrize("kind", ["whole", "small"])
+def test_recovered_model_is_exported_to_the_same_file(folder: Path, tmp_path: Path, kind: str) -> None:
+    recovered = recover(folder / kind, tmp_path / "back")
+    assert recovered.type == "transformer"
+    export(tmp_path / "back", tmp_path / "again", int8=kind == "small")
+    first, again = (
+        {each.name: numpy_helper.to_array(each) for each in onnx.load(str(place / "model.onnx")).graph.initializer}
+        for place in (folder / kind, tmp_path / "again")
+    )
+    assert list(first) == list(again)
+    for name, value in first.items():
+        np.testing.assert_allclose(again[name], value, rtol=1e-6, err_msg=name)
+
+
+def test_recovered_model_goes_on_learning(model: Transformer, folder: Path, tmp_path: Path) -> None:
+    recover(folder / "small", tmp_path / "back")
+    on = Transformer.go_on(tmp_path / "back", name="tiny", version="2", options={"batch": 2})
+    right, found = logs(model.forward(windows()), "mark"), logs(on.forward(windows()), "mark")
+    assert np.abs(np.exp(found) - np.exp(right)).max() < 0.1
+    assert (found.argmax(axis=1) == right.argmax(axis=1)).mean() > 0.95
+    data = on.encode([Transcript(parse_text(TEXT))] * 4)
+    on.fit(data, data, loop=LoopOptions(epochs=1, device="cpu"), log=lambda _: None)
+
+
+def test_recover_refuses_what_has_no_way_back(folder: Path, tmp_path: Path) -> None:
+    for name, reason in (("fast", "an exported dilated"), (str(folder / "trained"), "what was not exported")):
+        with pytest.raises(ModelError, match=f"no way back from {reason}"):
+            recover(find_model(name), tmp_path / "back")
+    assert not (tmp_path / "back").exists()

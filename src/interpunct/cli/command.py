@@ -29,7 +29,7 @@ def cli(context: click.Context, debug: bool) -> None:
 
 for _command in (
     restoring.restore, restoring.convert, listening.align, listening.features, scoring.evaluate,
-    training.train, training.tune, training.calibrate, training.export,
+    training.train, training.tune, training.calibrate, training.export, training.recover,
     listing.metrics_command, listing.models_command, listing.formats_command, listing.corpora_command,
 ):  # fmt: skip
     cli.add_command(_command)

@@ -1,10 +1,11 @@
-"""`interpunct train`, `tune` and `export`: what makes models.
+"""`interpunct train`, `tune`, `calibrate`, `export` and `recover`: what makes models.
 
 In: a configuration, or a model's folder. Out: a folder.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,6 +54,18 @@ def export(model: str, output: str, int8: bool) -> None:
 
     description = run_export(model, output, int8=int8)
     click.echo(f"{description.title} written to {output}")
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the model, for `model.start`.")
+def recover(model: str, output: str) -> None:
+    """Make of a bundled or exported model one that training can go on from."""
+    from interpunct.export.recover import recover as run_recovery
+    from interpunct.restore import find_model
+
+    description = run_recovery(find_model(model), Path(output))
+    click.echo(f"{description.title}, a {description.type}, written to {output}")
 
 
 @click.command()

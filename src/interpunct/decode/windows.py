@@ -8,9 +8,11 @@ Windows of several documents share a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from interpunct.models.lattice import settled
 from interpunct.models.model import Context, Model, Scorer, Writer
 from interpunct.models.scores import Array, Scores, joined
 
+T = TypeVar("T")
+R = TypeVar("R")
 _BATCHES_AHEAD = 8  # windows looked at together, so that those of like length share a batch
 
 
@@ -116,16 +120,43 @@ def _overlapping(
     model: Model, documents: Iterable[Features], context: Context, *, batch: int, beam: int
 ) -> Iterator[tuple[int, Scores]]:
     windows = cut(documents, context.words or 1, context.overlap)
+    groups = iter(lambda: list(islice(windows, batch * _BATCHES_AHEAD)), [])
     blend = _Blend()
-    while ahead := list(islice(windows, batch * _BATCHES_AHEAD)):
-        order = sorted(range(len(ahead)), key=lambda index: len(ahead[index].features))
-        found: dict[int, Scores] = {}
-        for first in range(0, len(order), batch):
-            chosen = order[first : first + batch]
-            scores = scored(model, [ahead[index].features for index in chosen], beam=beam)
-            found.update(zip(chosen, scores, strict=True))
-        for index, window in enumerate(ahead):
-            yield window.document, blend.add(window, found[index])
+    for group, found in _one_ahead(groups, lambda group: _scored_group(model, group, batch=batch, beam=beam)):
+        for window, scores in zip(group, found, strict=True):
+            yield window.document, blend.add(window, scores)
+
+
+def _scored_group(model: Model, group: Sequence[Window], *, batch: int, beam: int) -> list[Scores]:
+    """Score windows, those of like length in a batch; return their scores in the windows' order."""
+    order = sorted(range(len(group)), key=lambda index: len(group[index].features))
+    found: dict[int, Scores] = {}
+    for first in range(0, len(order), batch):
+        chosen = order[first : first + batch]
+        found.update(zip(chosen, scored(model, [group[index].features for index in chosen], beam=beam), strict=True))
+    return [found[index] for index in range(len(group))]
+
+
+def _one_ahead(items: Iterator[T], work: Callable[[T], R]) -> Iterator[tuple[T, R]]:
+    """Yield items with what work makes of each, which is already at the next one while the caller has the last.
+
+    A network computes without Python's lock, so that the caller's Python and the network share the machine.
+    """
+    item = next(items, None)
+    if item is None:
+        return
+    following = next(items, None)
+    if following is None:  # most documents are this short: no thread for them
+        yield item, work(item)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="interpunct-ahead") as thread:
+        doing = thread.submit(work, item)
+        while item is not None:
+            done = doing.result()
+            if following is not None:
+                doing = thread.submit(work, following)
+            yield item, done
+            item, following = following, next(items, None) if following is not None else None
 
 
 class _Blend:

@@ -1,7 +1,7 @@
 """A trained model folder to ONNX, which restores without torch.
 
 In: a folder of a model whose type is in `WRITERS`. Out: a folder with `model.onnx` and all it needs. A new type is one
-file, which writes the network's forward pass into a `Graph`, and one row.
+file, which writes the network's forward pass into a `Graph`, and one row. `recover` is the way back.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
     options = dict(description.options)
     if graph.windows_at_once is not None:
         options[WINDOWS_AT_ONCE] = graph.windows_at_once
-    exported = replace(description, type="onnx", options=options)
+    exported = replace(description, type="onnx", exported_from=description.type, options=options)
     exported.save(target)
     for name in (PIECES, LEXICON, BRANCH, "CARD.md", "config.toml", "log.jsonl"):
         if (folder / name).exists():

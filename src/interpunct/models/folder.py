@@ -36,6 +36,8 @@ class Description:
     """What the model's own type needs to build it again."""
     scales: Mapping[str, float] = field(default_factory=dict)
     """Factors on marks' probabilities that were best on dev, which decoding uses unless it is told others."""
+    exported_from: str = ""
+    """The type that an exported model was trained as."""
 
     @property
     def title(self) -> str:

@@ -1,0 +1,44 @@
+"""An exported network back to one that can go on learning.
+
+In: the folder of an exported model whose type is in `READERS`. Out: a folder as training writes it. What rounding to
+bytes took is gone; a model recovered from bytes and exported to bytes again is the same model.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from interpunct.errors import MissingExtraError, ModelError
+from interpunct.models import type_named
+from interpunct.models.folder import LEXICON, Description
+from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
+from interpunct.tables import resolve
+
+READERS: dict[str, str] = {"transformer": "interpunct.export.transformer:read"}
+
+
+def recover(folder: Path, target: Path) -> Description:
+    """Write the trained model that an exported one was, as far as its file still tells."""
+    exported = Description.load(folder)
+    kind = exported.exported_from
+    if kind not in READERS:
+        was = f"an exported {kind}" if kind else "what was not exported"
+        raise ModelError(f"{folder}: no way back from {was}; name the folder that training wrote")
+    try:
+        import onnx
+
+        read = resolve(READERS, "recovered type", kind)
+        made = type_named(kind)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"going on from an exported model (no {error.name})", "train") from None
+    options = {name: value for name, value in exported.options.items() if name != WINDOWS_AT_ONCE}
+    description = replace(exported, type=kind, exported_from="", options=options)
+    model = made(description, made.load_vocabulary(folder, description))
+    read(onnx.load(str(folder / GRAPH)).graph, model)
+    target.mkdir(parents=True, exist_ok=True)
+    model.save(target)
+    if (folder / LEXICON).exists():
+        shutil.copyfile(folder / LEXICON, target / LEXICON)
+    return description
