@@ -15,6 +15,8 @@ CASES = ("lower", "sentence", "upper", "single", "mixed")
 
 _QUOTES = frozenset('"”»')
 _LONGEST_REMEMBERED = 64
+_NAME_BEGINNINGS = ("mc", "o'", "o’", "d'", "d’")
+"""What a second capital stands behind: McCrea, O'Neal, D'Angelo."""
 
 T = TypeVar("T")
 
@@ -69,7 +71,7 @@ def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> st
     """Write a word in a case; letters change, nothing else does.
 
     `lexicon` maps a lower-case core to its surface form. It is asked for mixed words, and for upper ones
-    because "CEOs" cannot be told from "BOSS" by rule; a mixed word it does not hold becomes sentence case.
+    because "CEOs" cannot be told from "BOSS" by rule; a mixed word it does not hold is written by what names are like.
 
     >>> recase("nato's", "upper"), recase('"iphone', "mixed", {"iphone": "iPhone"}), recase("u.s.", "upper")
     ("NATO's", '"iPhone', 'U.S.')
@@ -77,10 +79,13 @@ def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> st
     low = _map_letters(text, str.lower)
     if case == "lower":
         return low
-    if case in ("mixed", "upper") and lexicon:
+    if case == "mixed":
+        opening, core, closing = trim(low)
+        return opening + _mixed(core, lexicon or {}) + closing
+    if case == "upper" and lexicon:
         opening, core, closing = trim(low)
         form = lexicon.get(core)
-        if form is not None and (case == "mixed" or case_of(form) == "upper"):
+        if form is not None and case_of(form) == "upper":
             return opening + form + closing
     if case == "upper":
         for ending in ("'s", "’s"):
@@ -92,6 +97,25 @@ def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> st
         if character.isalnum():  # the first letter, unless a digit comes before it: "4th" opens a sentence so
             return low[:index] + _map_letters(character, str.upper) + low[index + 1 :]
     return low
+
+
+def _mixed(core: str, lexicon: Mapping[str, str]) -> str:
+    """Write a lower-case word with capitals inside: as the lexicon has it or its parts, else as names mostly are.
+
+    >>> [_mixed(core, {"mccain": "McCain"}) for core in ("mccain's", "frost-nixon", "mccrea", "yves")]
+    ["McCain's", 'Frost-Nixon', 'McCrea', 'Yves']
+    """
+    if core in lexicon:
+        return lexicon[core]
+    for ending in ("'s", "’s"):
+        if core.endswith(ending):
+            return _mixed(core.removesuffix(ending), lexicon) + ending
+    if "-" in core:
+        return "-".join(_mixed(part, lexicon) for part in core.split("-"))
+    for beginning in _NAME_BEGINNINGS:
+        if core.startswith(beginning) and len(core) > len(beginning) + 1:
+            return recase(beginning, "sentence") + recase(core.removeprefix(beginning), "sentence")
+    return recase(core, "sentence")
 
 
 def _map_letters(text: str, change: Callable[[str], str]) -> str:

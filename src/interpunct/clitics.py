@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Sequence
 
 _CLITICS = frozenset(("n't", "'s", "'re", "'ve", "'ll", "'d", "'m", "’s", "’re", "’ve", "’ll", "’d", "’m", "n’t"))
+_FIRST_LETTERS = frozenset("'’nN")
 
 
 def join_clitics(texts: Sequence[str]) -> tuple[list[str], array[int], array[int]]:
@@ -24,10 +25,10 @@ def join_clitics(texts: Sequence[str]) -> tuple[list[str], array[int], array[int
     joined: list[str] = []
     first, last = array("q"), array("q")
     for index, text in enumerate(texts):
-        if last and last[-1] == index - 1 and text.lower() in _CLITICS:
+        if text[:1] in _FIRST_LETTERS and last and last[-1] == index - 1 and text.lower() in _CLITICS:
             joined[-1] += text
             last[-1] = index
-        elif any(map(str.isalnum, text)):
+        elif text.isalnum() or any(map(str.isalnum, text)):
             joined.append(text)
             first.append(index)
             last.append(index)

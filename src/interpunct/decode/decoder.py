@@ -145,7 +145,9 @@ class Decoder:
         text, new_mark, new_case = word.text, word.mark, word.case
         mark_confidence, case_confidence = word.mark_confidence, word.case_confidence
         if mark is not None and not (self._fill_marks and (word.mark or ends_with_own_period(word.text))):
-            new_mark, mark_confidence = self._mark(mark, closing)
+            new_mark, mark_confidence = self._marks[mark[0]], mark[1]
+            if closing is not None and new_mark not in SENTENCE_MARKS and self._options.close and self._closing:
+                new_mark, mark_confidence = self._closing_mark(closing)
         if case is not None and not (self._fill_case and word.case not in ("lower", None)) and not kind.literal:
             text, new_case = self._text_and_case(text, case[0])
             case_confidence = case[1]
@@ -168,13 +170,10 @@ class Decoder:
         kept = np.where(np.isnan(alone), kinds >= weighed[:, none], chances[rows, best] >= alone)
         return _choices(chances, np.where(kept, best, none))
 
-    def _mark(self, choice: Choice, closing: Array | None) -> tuple[str, float]:
-        label, confidence = choice
-        mark = self._marks[label]
-        if closing is not None and self._options.close and self._closing and mark not in SENTENCE_MARKS:
-            label = max(self._closing, key=lambda candidate: float(closing[candidate]))
-            mark, confidence = self._marks[label], _rounded(float(np.exp(closing[label])))
-        return mark, confidence
+    def _closing_mark(self, scores: Array) -> tuple[str, float]:
+        """Return the likeliest of the marks that close a sentence, and its confidence."""
+        label = max(self._closing, key=lambda candidate: float(scores[candidate]))
+        return self._marks[label], _rounded(float(np.exp(scores[label])))
 
     def _text_and_case(self, text: str, label: int) -> tuple[str, str]:
         key = (text, label, self._opens)
@@ -227,10 +226,12 @@ def turn_ends(words: Sequence[Word]) -> bytearray:
     ends = bytearray(len(words))
     for index in range(len(words) - 1, -1, -1):
         following = words[index + 1] if index + 1 < len(words) else None
-        if following is None or following.speaker != words[index].speaker:
+        if (
+            following is None
+            or following.speaker != words[index].speaker
+            or (ends[index + 1] and not any(map(str.isalnum, following.text)))
+        ):
             ends[index] = True
-        elif not any(map(str.isalnum, following.text)):
-            ends[index] = ends[index + 1]
     return ends
 
 
