@@ -203,8 +203,16 @@ def test_recovered_model_goes_on_learning(model: Transformer, folder: Path, tmp_
     on.fit(data, data, loop=LoopOptions(epochs=1, device="cpu"), log=lambda _: None)
 
 
-def test_recover_refuses_what_has_no_way_back(folder: Path, tmp_path: Path) -> None:
-    for name, reason in (("fast", "an exported dilated"), (str(folder / "trained"), "what was not exported")):
-        with pytest.raises(ModelError, match=f"no way back from {reason}"):
-            recover(find_model(name), tmp_path / "back")
+def test_recover_refuses_what_was_never_exported(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no way back from what was not exported; name the folder that training"):
+        recover(folder / "trained", tmp_path / "back")
     assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize("name", ["default", "fast"])
+def test_bundled_models_can_go_on_learning(name: str, tmp_path: Path) -> None:
+    bundled: Any = models.load(find_model(name))
+    recover(find_model(name), tmp_path / "back")
+    back: Any = models.load(tmp_path / "back")
+    right, found = logs(bundled.forward(windows()[:3]), "case"), logs(back.forward(windows()[:3]), "case")
+    assert np.abs(np.exp(found) - np.exp(right)).max() < 0.1

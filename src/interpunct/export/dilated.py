@@ -1,4 +1,4 @@
-"""A stack of dilated convolutions as an ONNX graph.
+"""A stack of dilated convolutions as an ONNX graph, and back.
 
 In: the trained model. Out: its forward pass. The places of all windows stand in one table, a row each, and a
 convolution is one gathering of every row's neighbours and one product. Where there is no neighbour, a row of zeros at
@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from onnx import numpy_helper
 
+from interpunct.errors import ModelError
 from interpunct.export.graph import Graph
 from interpunct.models.dilated import (
     EPSILON,
@@ -40,6 +43,7 @@ _DEPTH = 50.0
 """Scores of attention that are further below their row's highest count as just this far below it."""
 _ZERO = 128
 """The byte that stands for 0 among numbers with a sign."""
+_PRODUCTS = ("MatMulIntegerToFloat", "QGemm", "Gemm")
 
 
 def write(model: Dilated, graph: Graph) -> None:
@@ -69,6 +73,59 @@ def write(model: Dilated, graph: Graph) -> None:
         if number + 1 in options.attention:
             states = _attention(pen, options, state, f"attention.{number + 1}", states, words)
     _branches(pen, model.labels, state, pen.normalised(states, options.width), words)
+
+
+def read(graph: Any, model: Dilated) -> None:
+    """Fill a model with the weights of an exported one: the way back from `write`."""
+    if model.options.attention:
+        raise ModelError("no way back from an exported network with attention; name the folder that training wrote")
+    stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    nodes = [[stored.get(name) for name in node.input] for node in graph.node if node.op_type in _PRODUCTS]
+    state = model.network.state_dict()
+    # Constants have no names of their own: products stand in the order of their layers, tables before them.
+    layers = [name.removesuffix(".weight") for name in state if name.endswith((".reads.weight", ".writes.weight"))]
+    for layer, inputs in zip(("stem", *layers), nodes, strict=False):
+        weight, bias = _layer(inputs)
+        state[f"{layer}.weight"], state[f"{layer}.bias"] = torch.from_numpy(weight), torch.from_numpy(bias)
+    tables = [stored[node.input[0]] for node in graph.node if node.op_type == "Gather" and _is_table(stored, node)]
+    for name, table in zip(("embedding", "pairs"), tables, strict=False):
+        state[f"{name}.weight"] = torch.from_numpy(_numbers(table, model.options))
+    weight, bias = (np.asarray(each) for each in nodes[-1][1:3])
+    first = 0
+    for task, names in model.labels.items():
+        chosen = slice(first, first + len(names))
+        state[f"heads.{task}.weight"] = torch.from_numpy(weight.T[chosen].copy())
+        state[f"heads.{task}.bias"] = torch.from_numpy(bias[chosen].copy())
+        first += len(names)
+    model.network.load_state_dict(state)
+
+
+def _layer(inputs: list[np.ndarray | None]) -> tuple[Floats, Floats]:
+    """Return the matrix and the bias that a product's constants stand for."""
+    given = [np.asarray(each) for each in inputs[1:] if each is not None]
+    if len(inputs) == 3:  # Gemm: matrix, bias
+        return given[0].T.copy(), given[1].copy()
+    if len(inputs) == 7:  # MatMulIntegerToFloat: matrix, step, scale, zero, bias
+        return (given[0] * given[2]).T.astype(np.float32), given[4].copy()
+    step, _, whole, scale, _, bias = given[:6]  # QGemm
+    return (whole * scale).T.astype(np.float32), (bias * (step * scale)).astype(np.float32)
+
+
+def _is_table(stored: Mapping[str, np.ndarray], node: Any) -> bool:
+    table = stored.get(node.input[0])
+    return table is not None and table.ndim == 2
+
+
+def _numbers(table: np.ndarray, options: DilatedOptions) -> Floats:
+    """Return the numbers of a table, which may be stored as bytes or as half bytes."""
+    if options.table_bits == 4:
+        if table.dtype == np.uint8:
+            halves = np.concatenate([table & 15, table >> 4], axis=1)
+            table = (halves.astype(np.float32) - 8) * NIBBLE_STEP
+        return (table / NIBBLE_GAIN).astype(np.float32)
+    if table.dtype == np.uint8:
+        return ((table.astype(np.float32) - _ZERO) * STEP).astype(np.float32)
+    return table.astype(np.float32)
 
 
 def _branches(

@@ -16,7 +16,10 @@ from interpunct.models.folder import LEXICON, Description
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
-READERS: dict[str, str] = {"transformer": "interpunct.export.transformer:read"}
+READERS: dict[str, str] = {
+    "dilated": "interpunct.export.dilated:read",
+    "transformer": "interpunct.export.transformer:read",
+}
 
 
 def recover(folder: Path, target: Path) -> Description:
