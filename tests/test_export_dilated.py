@@ -41,6 +41,8 @@ SHAPES: list[dict[str, Any]] = [
     {"pairs": 50, "dilations": (1, 2), "attention": (1, 2), "heads": 2, "keys": 6, "values": 8},
     {"pairs": 50, "dilations": (1, 2), "attention": (2,), "heads": 2, "keys": 6, "values": 8, "stride": 1},
     {"pairs": 50, "dilations": (2,), "table_bits": 4},
+    {"pairs": 0, "dilations": (1, 2), "inner": 24, "inner_kernel": 3, "signed": True, "shifted": True},
+    {"pairs": 0, "dilations": (1, 2), "piece_dilations": (1,), "inner": 24, "shifted": True},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 

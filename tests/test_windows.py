@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from interpunct.decode.reading import score_tokens
 from interpunct.decode.windows import cut, score, weights
+from interpunct.errors import ModelError
 from interpunct.features import Features
 from interpunct.models.model import Clitics, Context
 from interpunct.models.scores import Array, Scores
@@ -132,3 +134,33 @@ def test_score_tokens_takes_empty_documents_and_symbols() -> None:
     found = list(score_tokens(Echo(Context(None)), [["1"], [], ["♪"], ["2", "♪"]]))
     assert [len(scores) for scores in found] == [1, 0, 1, 2]
     np.testing.assert_allclose(np.exp(found[3].tasks["mark"])[:, 0], [0.8, 1.0], atol=1e-5)  # symbols have no mark
+
+
+class Failing(Echo):
+    """Scores some windows, then fails."""
+
+    def forward(self, windows: Sequence[Features]) -> list[Scores]:
+        if len(self.calls) == 9:
+            raise ModelError("out of paper")
+        return super().forward(windows)
+
+
+def test_score_tells_what_went_wrong_while_it_worked_ahead() -> None:
+    found = score(Failing(Context(2)), [numbered(100)], batch=2)
+    first = [next(found)[0] for _ in range(16)]  # what was scored before is still handed out
+    assert first == [0] * 16
+    with pytest.raises(ModelError, match="out of paper"):
+        next(found)
+
+
+def test_score_left_early_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+    found = score(Echo(Context(2)), [numbered(1000)], batch=2)
+    next(found)
+    found.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+def test_score_of_a_short_document_starts_no_thread() -> None:
+    threads = {threading.active_count() for _ in score(Echo(Context(2)), [numbered(20)], batch=2)}
+    assert threads == {threading.active_count()}

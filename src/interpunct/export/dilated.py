@@ -196,6 +196,7 @@ class _Places:
         length = pen.add("Gather", self.shape, pen.value(1), axis=0)
         self.range = pen.add("Range", pen.value(0), length, pen.value(1))  # (places)
         self._around: dict[tuple[int, int], str] = {}
+        self._taps: dict[tuple[str, int], str] = {}
         self._every: dict[int, str] = {}
         self._absent: str | None = None
         self._standing: str | None = None
@@ -250,6 +251,28 @@ class _Places:
         Where only some rows are `wanted`, only they are returned.
         """
         pen = self.pen
+        around = self._rows_around(kernel, dilation)
+        if wanted is not None:
+            around = pen.add("Gather", around, wanted, axis=0)
+        gathered = pen.add("Gather", self._with_nothing(rows, width, zero), around, axis=0)  # (places, kernel, width)
+        return pen.add("Reshape", gathered, pen.value([0, -1]))
+
+    def shifted(self, rows: str, width: int, dilation: int, *, zero: int = 0) -> str:
+        """Put into each row the first quarter of the row before it and the last of the row behind it."""
+        pen, quarter = self.pen, width // 4
+        around, table = self._rows_around(3, dilation), self._with_nothing(rows, width, zero)
+        parts = []
+        for tap, first, last in ((0, 0, quarter), (None, quarter, 3 * quarter), (2, 3 * quarter, width)):
+            columns = pen.value([first]), pen.value([last]), pen.value([1])
+            if tap is None:
+                parts.append(pen.add("Slice", rows, *columns))
+            else:
+                parts.append(pen.add("Gather", pen.add("Slice", table, *columns), self._tap(around, tap), axis=0))
+        return pen.add("Concat", *parts, axis=1)
+
+    def _rows_around(self, kernel: int, dilation: int) -> str:
+        """Say which rows stand around each (places × kernel)."""
+        pen = self.pen
         if (kernel, dilation) not in self._around:
             side = kernel // 2 * dilation
             padded = pen.add("Pad", self._rows, pen.value([0, side, 0, side]), self._count)
@@ -258,13 +281,18 @@ class _Places:
             around = pen.add("Gather", padded, columns, axis=1)  # (windows, places, kernel)
             around = pen.add("Reshape", around, pen.value([-1, kernel]))
             self._around[kernel, dilation] = pen.add("Cast", around, to=_INT32)  # half the bytes to read in every block
-        around = self._around[kernel, dilation]
-        if wanted is not None:
-            around = pen.add("Gather", around, wanted, axis=0)
-        nothing = np.full((1, width), zero, np.uint8) if pen.graph.int8 else np.zeros((1, width), np.float32)
-        table = pen.add("Concat", rows, pen.value(nothing, nothing.dtype), axis=0)
-        gathered = pen.add("Gather", table, around, axis=0)  # (places, kernel, width)
-        return pen.add("Reshape", gathered, pen.value([0, -1]))
+        return self._around[kernel, dilation]
+
+    def _tap(self, around: str, tap: int) -> str:
+        if (around, tap) not in self._taps:
+            column = self.pen.add("Gather", around, self.pen.value([tap]), axis=1)
+            self._taps[around, tap] = self.pen.add("Reshape", column, self.pen.value([-1]))
+        return self._taps[around, tap]
+
+    def _with_nothing(self, rows: str, width: int, zero: int) -> str:
+        """Put a row of zeros behind all others."""
+        nothing = np.full((1, width), zero, np.uint8) if self.pen.graph.int8 else np.zeros((1, width), np.float32)
+        return self.pen.add("Concat", rows, self.pen.value(nothing, nothing.dtype), axis=0)
 
 
 def _embedded(pen: _Pen, options: DilatedOptions, state: Mapping[str, Floats]) -> str:
@@ -350,15 +378,24 @@ def _block(
     given = pen.normalised(states, options.width)
     given = pen.signed(given) if options.signed else pen.rectified(given)
     step, zero = (STEP, _ZERO) if options.signed else (RECTIFIED_STEP, 0)
-    given = places.neighbours(given, options.width, options.kernel, dilation, zero=zero)
+    given = _around(places, options, given, options.width, options.kernel, dilation, zero=zero)
     if options.inner:
         inner = _rectified_product(pen, state, f"{name}.reads", given, step, zero)
         if options.inner_kernel > 1:
-            inner = places.neighbours(inner, options.inner, options.inner_kernel, dilation)
+            inner = _around(places, options, inner, options.inner, options.inner_kernel, dilation)
         found = _product(pen, state, f"{name}.writes", inner, RECTIFIED_STEP, 0)
     else:
         found = _product(pen, state, f"{name}.reads", given, step, zero)
     return pen.add("Add", states, found)
+
+
+def _around(
+    places: _Places, options: DilatedOptions, rows: str, width: int, kernel: int, dilation: int, *, zero: int = 0
+) -> str:
+    """Put into each row, or beside it, what a product reads of its neighbours."""
+    if options.shifted:
+        return places.shifted(rows, width, dilation, zero=zero)
+    return places.neighbours(rows, width, kernel, dilation, zero=zero)
 
 
 def _attention(

@@ -71,6 +71,11 @@ class DilatedOptions(SequenceOptions):
     """Numbers between a block's two products; None is a block of one product, which is faster."""
     inner_kernel: int = 1
     """Places that a block's second product reads, at the block's dilation; it has one where `inner` is given."""
+    shifted: bool = False
+    """Whether a block's product reads a quarter of either neighbour's numbers in place of as many of its own.
+
+    Otherwise it reads all of them beside its own: three times the work, so that these blocks can be wider, or more.
+    """
     signed: bool = False
     """Whether a block's first product reads numbers with their sign, and only what it finds is rectified."""
     attention: tuple[int, ...] = ()
@@ -91,6 +96,10 @@ class DilatedOptions(SequenceOptions):
         for name in ("kernel", "inner_kernel"):
             if getattr(self, name) % 2 == 0:
                 raise ValueError(f"{name} {getattr(self, name)} has no middle; use an odd number")
+        if self.shifted and (self.kernel != 3 or self.inner_kernel not in (1, 3)):
+            raise ValueError("shifted blocks read one neighbour on either side; kernel must be 3, inner_kernel 1 or 3")
+        if self.shifted and (self.width % 4 or (self.inner or 0) % 4):
+            raise ValueError("shifted blocks read quarters; width and inner must be multiples of 4")
         if self.inner_kernel > 1 and not self.inner:
             raise ValueError(f"inner_kernel {self.inner_kernel}: there is no second product; give inner as well")
         if self.signed and not self.inner:
@@ -161,6 +170,14 @@ def neighbours(states: Tensor, kernel: int, dilation: int) -> Tensor:
     return torch.cat([padded[:, tap * dilation : tap * dilation + places] for tap in range(kernel)], dim=-1)
 
 
+def shifted(states: Tensor, dilation: int) -> Tensor:
+    """Take a quarter of each place's numbers from the place before it, and the last quarter from the one behind it."""
+    quarter, places = states.shape[2] // 4, states.shape[1]
+    padded = F.pad(states, (0, 0, dilation, dilation))
+    before, behind = padded[:, :places, :quarter], padded[:, 2 * dilation :, 3 * quarter :]
+    return torch.cat([before, states[:, :, quarter : 3 * quarter], behind], dim=-1)
+
+
 class Block(nn.Module):
     """A residual block: normalise, rectify, read the neighbourhood, add what was found."""
 
@@ -168,11 +185,11 @@ class Block(nn.Module):
         super().__init__()
         self.kernel, self.dilation, self.rounds = options.kernel, dilation, options.rounded
         middle = options.inner or options.width
-        self.reads = Product(options.kernel * options.width, middle, rounds=options.rounded)
+        self.shifted = options.shifted
+        beside, inner_beside = (1, 1) if options.shifted else (options.kernel, options.inner_kernel)
+        self.reads = Product(beside * options.width, middle, rounds=options.rounded)
         self.inner_kernel, self.signed = options.inner_kernel, options.signed
-        self.writes = (
-            Product(options.inner_kernel * middle, options.width, rounds=options.rounded) if options.inner else None
-        )
+        self.writes = Product(inner_beside * middle, options.width, rounds=options.rounded) if options.inner else None
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, states: Tensor, absent: Tensor) -> Tensor:
@@ -183,14 +200,17 @@ class Block(nn.Module):
         else:
             given = self._rectified(given)
         given = given.masked_fill(absent, 0)
-        found: Tensor = self.reads(neighbours(given, self.kernel, self.dilation))
+        found: Tensor = self.reads(self._around(given, self.kernel))
         if self.writes is not None:
             inner = self._rectified(found)
             if self.inner_kernel > 1:
-                inner = neighbours(inner.masked_fill(absent, 0), self.inner_kernel, self.dilation)
+                inner = self._around(inner.masked_fill(absent, 0), self.inner_kernel)
             found = self.writes(inner)
         added: Tensor = self.dropout(found)
         return states + added
+
+    def _around(self, states: Tensor, kernel: int) -> Tensor:
+        return shifted(states, self.dilation) if self.shifted else neighbours(states, kernel, self.dilation)
 
     def _rectified(self, states: Tensor) -> Tensor:
         return bounded(states, 0, 255, RECTIFIED_STEP, rounds=self.rounds and self.training)
