@@ -165,9 +165,7 @@ class _Pen:
         return self._values[key]
 
     def rectified(self, rows: str) -> str:
-        """Keep numbers within 0 and the highest, as bytes where int8 is asked for."""
-        if self.graph.int8:
-            return self.add("QuantizeLinear", rows, self.value(RECTIFIED_STEP, np.float32), self.value(0, np.uint8))
+        """Keep numbers within 0 and the highest."""
         return self.add("Clip", rows, self.value(0, np.float32), self.value(255 * RECTIFIED_STEP, np.float32))
 
     def signed(self, rows: str) -> str:
@@ -181,6 +179,14 @@ class _Pen:
         mean = self.add("ReduceMean", self.add("Pow", rows, self.value(2, np.float32)), axes=[-1], keepdims=1)
         root = self.add("Sqrt", self.add("Add", mean, self.value(EPSILON, np.float32)))
         return self.add("Mul", self.add("Div", rows, root), self.value(np.ones(width), np.float32))
+
+    def normalised_bytes(self, rows: str, step: float, zero: int) -> str:
+        """Write rows, divided by their root mean square, as bytes: each row gets a step of its own instead."""
+        mean = self.add("ReduceMean", self.add("Mul", rows, rows), axes=[-1], keepdims=0)
+        root = self.add("Sqrt", self.add("Add", mean, self.value(EPSILON, np.float32)))
+        steps = self.add("Mul", root, self.value(step, np.float32))
+        zeros = self.add("Expand", self.value(zero, np.uint8), self.add("Shape", steps))
+        return self.add("QuantizeLinear", rows, steps, zeros, axis=0)
 
 
 class _Places:
@@ -375,9 +381,12 @@ def _block(
     dilation: int,
 ) -> str:
     """Add what a residual block finds around each row."""
-    given = pen.normalised(states, options.width)
-    given = pen.signed(given) if options.signed else pen.rectified(given)
     step, zero = (STEP, _ZERO) if options.signed else (RECTIFIED_STEP, 0)
+    if pen.graph.int8:
+        given = pen.normalised_bytes(states, step, zero)
+    else:
+        given = pen.normalised(states, options.width)
+        given = pen.signed(given) if options.signed else pen.rectified(given)
     given = _around(places, options, given, options.width, options.kernel, dilation, zero=zero)
     if options.inner:
         inner = _rectified_product(pen, state, f"{name}.reads", given, step, zero)
