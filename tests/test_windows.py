@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from interpunct.decode.reading import score_tokens
 from interpunct.decode.windows import cut, score, weights
-from interpunct.errors import ModelError
+from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
 from interpunct.models.model import Clitics, Context
 from interpunct.models.scores import Array, Scores
@@ -153,12 +154,32 @@ def test_score_tells_what_went_wrong_while_it_worked_ahead() -> None:
         next(found)
 
 
-def test_score_left_early_leaves_no_thread_behind() -> None:
-    before = threading.active_count()
-    found = score(Echo(Context(2)), [numbered(1000)], batch=2)
+def test_score_hands_out_what_came_before_an_error_of_the_documents() -> None:
+    def documents() -> Iterator[Features]:
+        yield from [numbered(2)] * 30
+        raise InputError("the disk is gone")
+
+    found = score(Echo(Context(2)), documents(), batch=2)
+    assert [next(found)[0] for _ in range(16)] == [*range(16)]
+    with pytest.raises(InputError, match="the disk is gone"):
+        list(found)
+
+
+def test_score_left_early_stops_working_ahead() -> None:
+    class Slow(Echo):
+        def forward(self, windows: Sequence[Features]) -> list[Scores]:
+            time.sleep(0.05)
+            return super().forward(windows)
+
+    model = Slow(Context(2))
+    found = score(model, [numbered(1000)], batch=2)
     next(found)
+    left = len(model.calls)
     found.close()  # type: ignore[attr-defined]
-    assert threading.active_count() == before
+    for thread in threading.enumerate():
+        if thread.name.startswith("interpunct-ahead"):
+            thread.join()
+    assert len(model.calls) <= left + 2
 
 
 def test_score_of_a_short_document_starts_no_thread() -> None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import TypeVar
+from threading import Event
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -122,41 +124,71 @@ def _overlapping(
     windows = cut(documents, context.words or 1, context.overlap)
     groups = iter(lambda: list(islice(windows, batch * _BATCHES_AHEAD)), [])
     blend = _Blend()
-    for group, found in _one_ahead(groups, lambda group: _scored_group(model, group, batch=batch, beam=beam)):
+    for group, found in _one_ahead(groups, partial(_scored_group, model, batch=batch, beam=beam)):
         for window, scores in zip(group, found, strict=True):
             yield window.document, blend.add(window, scores)
 
 
-def _scored_group(model: Model, group: Sequence[Window], *, batch: int, beam: int) -> list[Scores]:
-    """Score windows, those of like length in a batch; return their scores in the windows' order."""
+def _scored_group(model: Model, group: Sequence[Window], stopped: Event, *, batch: int, beam: int) -> list[Scores]:
+    """Score windows, those of like length in a batch; return their scores in the windows' order.
+
+    Once nobody wants them any more, none are returned.
+    """
     order = sorted(range(len(group)), key=lambda index: len(group[index].features))
     found: dict[int, Scores] = {}
     for first in range(0, len(order), batch):
+        if stopped.is_set():
+            return []
         chosen = order[first : first + batch]
         found.update(zip(chosen, scored(model, [group[index].features for index in chosen], beam=beam), strict=True))
     return [found[index] for index in range(len(group))]
 
 
-def _one_ahead(items: Iterator[T], work: Callable[[T], R]) -> Iterator[tuple[T, R]]:
+class _Pending(Generic[T]):
+    """Items, one after another; an error that they end in is told only when it is asked for."""
+
+    def __init__(self, items: Iterator[T]) -> None:
+        self._items = items
+        self._failure: Exception | None = None
+
+    def next(self) -> T | None:
+        """Return the next item, or None where there are no more."""
+        try:
+            return next(self._items, None)
+        except Exception as error:
+            self._failure = error
+            return None
+
+    def tell(self) -> None:
+        """Raise the error, if there was one."""
+        if self._failure is not None:
+            raise self._failure
+
+
+def _one_ahead(items: Iterator[T], work: Callable[[T, Event], R]) -> Iterator[tuple[T, R]]:
     """Yield items with what work makes of each, which is already at the next one while the caller has the last.
 
-    A network computes without Python's lock, so that the caller's Python and the network share the machine.
+    A network computes without Python's lock, so that the caller's Python and the network share the machine. Where the
+    items end in an error, those before it are worked on first. A caller who leaves does not wait: work is told to stop.
     """
-    item = next(items, None)
-    if item is None:
-        return
-    following = next(items, None)
-    if following is None:  # most documents are this short: no thread for them
-        yield item, work(item)
-        return
-    with ThreadPoolExecutor(1, thread_name_prefix="interpunct-ahead") as thread:
-        doing = thread.submit(work, item)
-        while item is not None:
-            done = doing.result()
-            if following is not None:
-                doing = thread.submit(work, following)
-            yield item, done
-            item, following = following, next(items, None) if following is not None else None
+    stopped, pending = Event(), _Pending(items)
+    item, following = pending.next(), pending.next()
+    if item is not None and following is None:  # most documents are this short: no thread for them
+        yield item, work(item, stopped)
+    elif item is not None:
+        thread = ThreadPoolExecutor(1, thread_name_prefix="interpunct-ahead")
+        try:
+            doing = thread.submit(work, item, stopped)
+            while item is not None:
+                done = doing.result()
+                if following is not None:
+                    doing = thread.submit(work, following, stopped)
+                yield item, done
+                item, following = following, pending.next()
+        finally:
+            stopped.set()
+            thread.shutdown(wait=False, cancel_futures=True)
+    pending.tell()
 
 
 class _Blend:
