@@ -48,10 +48,11 @@ def test_decoder_capitalises_after_a_closing_mark_only() -> None:
     assert render.join(words) == "So. Yes, ok? Then."
 
 
-def test_decoder_writes_mixed_words_from_the_lexicon_or_in_sentence_case() -> None:
-    words = decoded("my iphone macguffin", scores(LOWER, ("", 1.0, "mixed"), (".", 0.9, "mixed")))
-    assert [word.text for word in words] == ["My", "iPhone", "Macguffin"]
-    assert [word.case for word in words] == ["sentence", "mixed", "sentence"]
+def test_decoder_writes_mixed_words_from_the_lexicon_or_as_names_are() -> None:
+    mixed = ("", 1.0, "mixed")
+    words = decoded("my iphone macguffin mcrae's jean-luc", scores(LOWER, mixed, mixed, mixed, (".", 0.9, "mixed")))
+    assert [word.text for word in words] == ["My", "iPhone", "Macguffin", "McRae's", "Jean-Luc"]
+    assert [word.case for word in words] == ["sentence", "mixed", "sentence", "mixed", "mixed"]
 
 
 def test_decoder_redoes_all_caps_input() -> None:

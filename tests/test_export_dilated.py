@@ -14,7 +14,6 @@ from onnx import numpy_helper
 from torch.nn import functional as F
 
 from interpunct.cases import CASES
-from interpunct.errors import ModelError
 from interpunct.export.dilated import read, write
 from interpunct.export.graph import Graph
 from interpunct.features import Features
@@ -175,15 +174,7 @@ def test_read_fills_a_model_that_gives_the_same(shape: dict[str, Any], int8: boo
             weight.fill_(7.0)
     read(onnx.load(str(tmp_path / "first" / GRAPH)).graph, back)
     again, given = exported(back, tmp_path / "again", int8=int8), windows_of(9, 1, 30, 4)
-    cut_off = int8 or shape.get("table_bits") == 4  # a row that was cut off at the table's limits is another length
-    assert difference(again.forward(given), first.forward(given)) < (0.2 if cut_off else 1e-4)
-
-
-def test_read_refuses_attention(tmp_path: Path) -> None:
-    model = made(dilations=(1, 2), attention=(1,), heads=2)
-    exported(model, tmp_path, int8=True)
-    with pytest.raises(ModelError, match="no way back from an exported network with attention"):
-        read(onnx.load(str(tmp_path / GRAPH)).graph, model)
+    assert difference(again.forward(given), first.forward(given)) < 1e-4
 
 
 def test_export_to_int8_is_a_quarter_of_the_size(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +11,12 @@ import numpy.typing as npt
 import onnx
 import pytest
 import torch
+from click.testing import CliRunner
 from onnx import numpy_helper
 
 from interpunct import models
 from interpunct.cases import CASES
+from interpunct.cli.command import cli
 from interpunct.errors import ModelError
 from interpunct.export import export
 from interpunct.export import transformer as writer
@@ -20,6 +25,7 @@ from interpunct.export.recover import recover
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.batch import piece_batch
+from interpunct.models.folder import Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.onnx import OnnxModel
 from interpunct.models.scores import Scores
@@ -203,16 +209,53 @@ def test_recovered_model_goes_on_learning(model: Transformer, folder: Path, tmp_
     on.fit(data, data, loop=LoopOptions(epochs=1, device="cpu"), log=lambda _: None)
 
 
-def test_recover_refuses_what_was_never_exported(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no way back from what was not exported; name the folder that training"):
-        recover(folder / "trained", tmp_path / "back")
-    assert not (tmp_path / "back").exists()
+def test_recover_tells_what_is_wrong_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    def told(model: Path, reason: str) -> None:
+        with pytest.raises(ModelError, match=reason):
+            recover(model, tmp_path / "back")
+        assert not (tmp_path / "back").exists()
+
+    def changed(name: str, file: str, change: Callable[[Path], object]) -> Path:
+        shutil.copytree(folder / "small", tmp_path / name)
+        change(tmp_path / name / file)
+        return tmp_path / name
+
+    def described(**changes: Any) -> Callable[[Path], object]:
+        return lambda path: replace(Description.load(path.parent), **changes).save(path.parent)
+
+    small = Description.load(folder / "small")
+    told(folder / "trained", "no way back from what was not exported; name the folder that training wrote")
+    told(changed("older", "model.json", described(exported_from="")), "what it was trained as; export it again")
+    told(changed("bigru", "model.json", described(exported_from="bigru")), "no way back from an exported bigru")
+    told(changed("gone", "model.onnx", Path.unlink), "model.onnx: cannot be read")
+    told(changed("broken", "model.onnx", lambda path: path.write_bytes(b"no graph")), "model.onnx: cannot be read")
+    wider = described(options={**small.options, "inner": 96})
+    told(changed("wider", "model.json", wider), "model.onnx is not what model.json says: .*size mismatch")
+    with pytest.raises(ModelError, match="cannot be recovered onto itself"):
+        recover(folder / "small", folder / "small")
+
+
+def test_recover_finds_a_layer_too_many(tmp_path: Path) -> None:
+    """The fast model's layers have no names in its file: their number must be right."""
+    shutil.copytree(find_model("fast"), tmp_path / "fast")
+    fast = Description.load(tmp_path / "fast")
+    replace(fast, options={**fast.options, "dilations": [1, 2]}).save(tmp_path / "fast")
+    with pytest.raises(ModelError, match=r"model\.onnx is not what model\.json says: zip"):
+        recover(tmp_path / "fast", tmp_path / "back")
 
 
 @pytest.mark.parametrize("name", ["default", "fast"])
-def test_bundled_models_can_go_on_learning(name: str, tmp_path: Path) -> None:
+def test_command_recovers_a_bundled_model_that_gives_the_same(name: str, tmp_path: Path) -> None:
+    told = CliRunner().invoke(cli, ["recover", name, "-o", str(tmp_path / "back")], catch_exceptions=False)
+    assert told.exit_code == 0
+    assert f"{name} 0.3.0, a " in told.output
     bundled: Any = models.load(find_model(name))
-    recover(find_model(name), tmp_path / "back")
     back: Any = models.load(tmp_path / "back")
     right, found = logs(bundled.forward(windows()[:3]), "case"), logs(back.forward(windows()[:3]), "case")
     assert np.abs(np.exp(found) - np.exp(right)).max() < 0.1
+
+
+def test_model_that_goes_on_forgets_its_factors(folder: Path, tmp_path: Path) -> None:
+    recover(folder / "small", tmp_path / "back")
+    replace(Description.load(tmp_path / "back"), scales={",": 2.0}).save(tmp_path / "back")
+    assert not Transformer.go_on(tmp_path / "back", name="tiny", version="2", options={}).description.scales

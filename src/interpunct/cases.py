@@ -1,7 +1,7 @@
 """Cases: how a word is capitalised, and how to write it so.
 
 In: a word with what clings to it. Out: its class, or the word in another one. Letters change, nothing else does.
-A mixed word ("iPhone") takes its form from a lexicon that a model brings.
+A mixed word ("iPhone") takes its form from a lexicon that a model brings, or else looks as such names mostly do.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ CASES = ("lower", "sentence", "upper", "single", "mixed")
 
 _QUOTES = frozenset('"”»')
 _LONGEST_REMEMBERED = 64
-_NAME_BEGINNINGS = ("mc", "o'", "o’", "d'", "d’")
-"""What a second capital stands behind: McCrea, O'Neal, D'Angelo."""
+_NAME_BEGINNINGS = ("mc", "o'", "o’")
+"""What a second capital stands behind: McCrea, O'Neal."""
+_LOWER_PARTS = frozenset(
+    "a al and anti based de des du el en ex for in la le les like mid non of on or post pre pro related style sub sur "
+    "the to un".split()
+)
+"""Parts between hyphens that stay lower: anti-American, Commander-in-Chief, al-Sadr, Boston-based."""
 
 T = TypeVar("T")
 
@@ -102,20 +107,29 @@ def recase(text: str, case: str, lexicon: Mapping[str, str] | None = None) -> st
 def _mixed(core: str, lexicon: Mapping[str, str]) -> str:
     """Write a lower-case word with capitals inside: as the lexicon has it or its parts, else as names mostly are.
 
-    >>> [_mixed(core, {"mccain": "McCain"}) for core in ("mccain's", "frost-nixon", "mccrea", "yves")]
-    ["McCain's", 'Frost-Nixon', 'McCrea', 'Yves']
+    >>> [_mixed(core, {"mccain": "McCain"}) for core in ("mccain's", "mccrea", "frost-nixon", "chief-of-staff")]
+    ["McCain's", 'McCrea', 'Frost-Nixon', 'Chief-of-Staff']
     """
     if core in lexicon:
         return lexicon[core]
-    for ending in ("'s", "’s"):
-        if core.endswith(ending):
-            return _mixed(core.removesuffix(ending), lexicon) + ending
-    if "-" in core:
-        return "-".join(_mixed(part, lexicon) for part in core.split("-"))
+    ending = next((ending for ending in ("'s", "’s") if core.endswith(ending)), "")
+    stem = core.removesuffix(ending)
+    if stem in lexicon:
+        return lexicon[stem] + ending
+    parts = stem.split("-")
+    written = [_name(part, lexicon) if len(parts) == 1 or part not in _LOWER_PARTS else part for part in parts]
+    return "-".join(written) + ending
+
+
+def _name(part: str, lexicon: Mapping[str, str]) -> str:
+    """Write a part of a name without a hyphen."""
+    known = lexicon.get(part, "")
+    if case_of(known) == "mixed":
+        return known
     for beginning in _NAME_BEGINNINGS:
-        if core.startswith(beginning) and len(core) > len(beginning) + 1:
-            return recase(beginning, "sentence") + recase(core.removeprefix(beginning), "sentence")
-    return recase(core, "sentence")
+        if part.startswith(beginning) and len(part) > len(beginning) + 1:
+            return recase(beginning, "sentence") + recase(part.removeprefix(beginning), "sentence")
+    return recase(part, "sentence")
 
 
 def _map_letters(text: str, change: Callable[[str], str]) -> str:

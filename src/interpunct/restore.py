@@ -2,8 +2,8 @@
 
 In: text, words or transcripts, of any length and in any number. Out: `Restored` transcripts, in order. The
 count, order and times of the words never change. Memory holds the documents in hand and the scores of a few
-batches of windows, whatever their length; short documents are taken in until some batches are full. Times, where words have
-them, and a recording help a model that has learned what they tell (`models.branch`).
+batches of windows, whatever their length; short documents are taken in until some batches are full.
+Times, where words have them, and a recording help a model that has learned what they tell (`models.branch`).
 """
 
 from __future__ import annotations

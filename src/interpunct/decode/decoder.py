@@ -184,7 +184,7 @@ class Decoder:
                 recased = recase(recased, "sentence")
             if len(bare(text)) == 1 and ends_with_own_period(text):
                 recased = recase(text, "upper")  # the initial of a name
-            # A mixed word that the lexicon lacks is written in sentence case: the tag says what was written.
+            # A mixed word that the lexicon lacks may get one capital only: the tag says what was written.
             found = self._forms[key] = recased, case_of(recased)
         return found
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 import torch
 from onnx import numpy_helper
 
-from interpunct.errors import ModelError
 from interpunct.export.graph import Graph
 from interpunct.models.dilated import (
     EPSILON,
@@ -78,26 +77,41 @@ def write(model: Dilated, graph: Graph) -> None:
 def read(graph: Any, model: Dilated) -> None:
     """Fill a model with the weights of an exported one: the way back from `write`."""
     if model.options.attention:
-        raise ModelError("no way back from an exported network with attention; name the folder that training wrote")
+        raise ValueError("there is no way back from attention")
     stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-    nodes = [[stored.get(name) for name in node.input] for node in graph.node if node.op_type in _PRODUCTS]
+    *products, heads = ([stored.get(name) for name in node.input] for node in graph.node if node.op_type in _PRODUCTS)
+    found: dict[str, Floats] = {}
+    # Constants have no names of their own: products stand in the order of their layers, tables in that of looking up.
     state = model.network.state_dict()
-    # Constants have no names of their own: products stand in the order of their layers, tables before them.
     layers = [name.removesuffix(".weight") for name in state if name.endswith((".reads.weight", ".writes.weight"))]
-    for layer, inputs in zip(("stem", *layers), nodes, strict=False):
-        weight, bias = _layer(inputs)
-        state[f"{layer}.weight"], state[f"{layer}.bias"] = torch.from_numpy(weight), torch.from_numpy(bias)
+    for layer, inputs in zip(("stem", *layers), products, strict=True):
+        found[f"{layer}.weight"], found[f"{layer}.bias"] = _layer(inputs)
     tables = [stored[node.input[0]] for node in graph.node if node.op_type == "Gather" and _is_table(stored, node)]
-    for name, table in zip(("embedding", "pairs"), tables, strict=False):
-        state[f"{name}.weight"] = torch.from_numpy(_numbers(table, model.options))
-    weight, bias = (np.asarray(each) for each in nodes[-1][1:3])
+    found["embedding.weight"] = _whole_rows(_numbers(tables[0], model.options), model.options)
+    if model.options.pairs:
+        found["pairs.weight"] = _numbers(tables[1], model.options)
+    weight, bias = (np.asarray(each) for each in heads[1:3])
     first = 0
     for task, names in model.labels.items():
         chosen = slice(first, first + len(names))
-        state[f"heads.{task}.weight"] = torch.from_numpy(weight.T[chosen].copy())
-        state[f"heads.{task}.bias"] = torch.from_numpy(bias[chosen].copy())
+        found[f"heads.{task}.weight"], found[f"heads.{task}.bias"] = weight.T[chosen], bias[chosen]
         first += len(names)
-    model.network.load_state_dict(state)
+    model.network.load_state_dict({name: torch.tensor(each) for name, each in found.items()})
+
+
+def _whole_rows(table: Floats, options: DilatedOptions) -> Floats:
+    """Give rows of embeddings, which are stored divided by their root mean square, what was cut off at the limits.
+
+    A row that is too short would be another once it is divided again.
+    """
+    if options.table_bits == 4:
+        limits = -8 * NIBBLE_STEP / NIBBLE_GAIN, 7 * NIBBLE_STEP / NIBBLE_GAIN
+    else:
+        limits = -128 * STEP, 127 * STEP
+    cut_off = np.isclose(table, limits[0]) | np.isclose(table, limits[1])
+    missing = table.shape[1] - np.square(np.where(cut_off, 0, table)).sum(axis=1)
+    longer = np.sqrt(np.maximum(missing, 0) / np.maximum(cut_off.sum(axis=1), 1))[:, None]
+    return np.where(cut_off, np.sign(table) * np.maximum(longer, np.abs(table)), table).astype(np.float32)
 
 
 def _layer(inputs: list[np.ndarray | None]) -> tuple[Floats, Floats]:

@@ -1,7 +1,7 @@
 """An exported network back to one that can go on learning.
 
 In: the folder of an exported model whose type is in `READERS`. Out: a folder as training writes it. What rounding to
-bytes took is gone; a model recovered from bytes and exported to bytes again is the same model.
+bytes took is gone; a model recovered from bytes and exported to bytes again is the same model, but for its branch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import type_named
-from interpunct.models.folder import LEXICON, Description
+from interpunct.models.folder import DESCRIPTION, LEXICON, Description
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
@@ -22,10 +22,18 @@ READERS: dict[str, str] = {
 }
 
 
-def recover(folder: Path, target: Path) -> Description:
-    """Write the trained model that an exported one was, as far as its file still tells."""
+def recover(folder: str | Path, target: str | Path) -> Description:
+    """Write the trained model that an exported one was, as far as its file still tells.
+
+    Without its prosody branch, which was made for the model as it is.
+    """
+    folder, target = Path(folder), Path(target)
+    if folder.resolve() == target.resolve():
+        raise ModelError(f"{folder}: a model cannot be recovered onto itself; give another folder")
     exported = Description.load(folder)
     kind = exported.exported_from
+    if exported.type == "onnx" and not kind:
+        raise ModelError(f"{folder}: it does not tell what it was trained as; export it again")
     if kind not in READERS:
         was = f"an exported {kind}" if kind else "what was not exported"
         raise ModelError(f"{folder}: no way back from {was}; name the folder that training wrote")
@@ -39,7 +47,15 @@ def recover(folder: Path, target: Path) -> Description:
     options = {name: value for name, value in exported.options.items() if name != WINDOWS_AT_ONCE}
     description = replace(exported, type=kind, exported_from="", options=options)
     model = made(description, made.load_vocabulary(folder, description))
-    read(onnx.load(str(folder / GRAPH)).graph, model)
+    try:
+        graph = onnx.load(str(folder / GRAPH)).graph
+    except Exception as error:  # that of protobuf, where the file is broken, has no name here
+        raise ModelError(f"{folder / GRAPH}: cannot be read: {error}; export the model again") from None
+    try:
+        read(graph, model)
+    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise ModelError(f"{folder}: {GRAPH} is not what {DESCRIPTION} says: {reason}; export it again") from None
     target.mkdir(parents=True, exist_ok=True)
     model.save(target)
     if (folder / LEXICON).exists():

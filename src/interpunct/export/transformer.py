@@ -25,7 +25,7 @@ _REDUCED_RANGE = 64
 x86 without VNNI adds them in pairs before it widens them, and cuts off what is above 32,767."""
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
 _GELU_ZERO = 32
-TABLES = ("embedding", "positions")
+_TABLES = ("embedding", "positions")
 """What is looked up, not multiplied by."""
 
 
@@ -59,7 +59,7 @@ def _stored(name: str, axes: int, stored: Mapping[str, np.ndarray]) -> np.ndarra
     if name in stored:
         return stored[name].T
     floats: np.ndarray = stored[f"{layer}.int8"] * stored[f"{layer}.scale"]
-    return floats if layer in TABLES else floats.T
+    return floats if layer in _TABLES else floats.T
 
 
 class _Writer:

@@ -185,6 +185,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
             licence="; ".join(sorted({*before.description.licence.split("; "), *licence.split("; ")} - {""})),
             trained_on=tuple(dict.fromkeys((*before.description.trained_on, *trained_on))),
             options=asdict(merged),
+            scales={},  # they were best for what it was
         )
         model = cls(description, before.vocabulary)
         try:
