@@ -11,7 +11,8 @@ onnxruntime picks its kernels by what the CPU can do: x86 without VNNI adds two 
 QEMU emulates another CPU for one program: `qemu-x86_64 -cpu Haswell python benchmarks/cpus.py dump ...` has AVX2 and no
 VNNI; `qemu-aarch64 -cpu cortex-a72 -L ROOT ROOT/usr/bin/python3.11 ...` needs in ROOT that system's libc, libstdc++ and
 Python, unpacked from packages, and an ARM machine's `proc/cpuinfo`, without which onnxruntime crashes; PYTHONHOME is
-ROOT/usr, and PYTHONPATH `src` and a folder of unpacked aarch64 wheels, of the same versions.
+ROOT/usr, and PYTHONPATH `src` and a folder of unpacked aarch64 wheels, of the same versions. From an ARM machine it is
+the same with `qemu-x86_64 -cpu Haswell`, and wheels and packages of that kind.
 """
 
 from __future__ import annotations
