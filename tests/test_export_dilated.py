@@ -14,6 +14,7 @@ from onnx import numpy_helper
 from torch.nn import functional as F
 
 from interpunct.cases import CASES
+from interpunct.errors import ModelError
 from interpunct.export.dilated import read, write
 from interpunct.export.graph import Graph
 from interpunct.features import Features
@@ -175,6 +176,13 @@ def test_read_fills_a_model_that_gives_the_same(shape: dict[str, Any], int8: boo
     read(onnx.load(str(tmp_path / "first" / GRAPH)).graph, back)
     again, given = exported(back, tmp_path / "again", int8=int8), windows_of(9, 1, 30, 4)
     assert difference(again.forward(given), first.forward(given)) < 1e-4
+
+
+def test_read_refuses_attention(tmp_path: Path) -> None:
+    model = made(dilations=(1, 2), attention=(1,), heads=2)
+    exported(model, tmp_path, int8=True)
+    with pytest.raises(ModelError, match="tiny 1: no way back from attention; name the folder that training wrote"):
+        read(onnx.load(str(tmp_path / GRAPH)).graph, model)
 
 
 def test_export_to_int8_is_a_quarter_of_the_size(tmp_path: Path) -> None:

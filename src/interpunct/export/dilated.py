@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from onnx import numpy_helper
 
+from interpunct.errors import ModelError
 from interpunct.export.graph import Graph
 from interpunct.models.dilated import (
     EPSILON,
@@ -77,7 +78,7 @@ def write(model: Dilated, graph: Graph) -> None:
 def read(graph: Any, model: Dilated) -> None:
     """Fill a model with the weights of an exported one: the way back from `write`."""
     if model.options.attention:
-        raise ValueError("there is no way back from attention")
+        raise ModelError(f"{model.name}: no way back from attention; name the folder that training wrote")
     stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     *products, heads = ([stored.get(name) for name in node.input] for node in graph.node if node.op_type in _PRODUCTS)
     found: dict[str, Floats] = {}

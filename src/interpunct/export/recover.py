@@ -54,7 +54,7 @@ def recover(folder: str | Path, target: str | Path) -> Description:
     try:
         read(graph, model)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[-1].strip()
+        reason = (str(error).strip() or repr(error)).splitlines()[-1].strip()
         raise ModelError(f"{folder}: {GRAPH} is not what {DESCRIPTION} says: {reason}; export it again") from None
     target.mkdir(parents=True, exist_ok=True)
     model.save(target)
