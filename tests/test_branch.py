@@ -17,14 +17,14 @@ from interpunct.corpora.recordings import audio_path
 from interpunct.decode import DecodeOptions
 from interpunct.errors import InputError, ModelError
 from interpunct.features import Features
-from interpunct.features.prosody import Prosody, is_timed, measure_prosody
+from interpunct.features.prosody import Prosody, measure_prosody
 from interpunct.features.prosody_table import FROM_TIMES, NAMES
 from interpunct.models.branch import BRANCH, ROWS, Branch
 from interpunct.models.encoded import IGNORED
 from interpunct.models.model import Clitics, Context
 from interpunct.models.scores import Array, Scores, joined
 from interpunct.restore import find_model
-from interpunct.transcript import Transcript, Word
+from interpunct.transcript import Transcript, Word, is_timed
 from test_cli import Command
 
 torch = pytest.importorskip("torch")
@@ -337,8 +337,13 @@ def test_cli_restore_refuses_what_it_cannot_listen_to(cli: Command, tmp_path: Pa
         assert (found.code, what in found.err) == (code, True), found.err
         assert found.err.startswith("interpunct: error: ")
         assert found.err.count("\n") == 1
+    found = cli("restore", said, "--plot", tmp_path / "no" / "x.png", "--model", listening)
+    assert (found.code, "no such folder" in found.err) == (2, True)
     timed = tmp_path / "timed.json"
     interpunct.write(Transcript((Word("so", 0.0, 0.2), Word("it", 0.2, 0.4))), timed)
+    late = cli("restore", timed, "--plot", tmp_path / "x.png", "--plot-from", "9", "--model", listening)
+    assert (late.code, "no word has times" in late.err) == (1, True)
+    assert len(json.loads(late.out)["words"]) == 2  # the picture failed, and not what was asked for
     found = cli("restore", timed, "--audio", tmp_path / "none.wav", "--no-prosody", "--model", listening)
     assert (found.code, "none.wav: no such file" in found.err) == (1, True)
     deaf = interpunct.Restorer(Undecided())
@@ -346,7 +351,7 @@ def test_cli_restore_refuses_what_it_cannot_listen_to(cli: Command, tmp_path: Pa
         deaf.restore("so it was", audio="x.wav")
 
 
-def test_restorer_fills_times_only_where_a_word_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_restorer_fills_the_times_that_words_lack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cues = [Word("and", 0.0), Word("so"), Word("it", None, 0.9), Word("was", 0.9, 1.2), Word("not", 1.2)]
     found = Transcript(tuple(Word(word.text, 0.1 + place / 2, 0.5 + place / 2) for place, word in enumerate(cues)))
     monkeypatch.setattr("interpunct.features.prosody.prosody_of", lambda *_: (found, measure_prosody(found)))
@@ -355,8 +360,11 @@ def test_restorer_fills_times_only_where_a_word_has_none(monkeypatch: pytest.Mon
     restorer = interpunct.Restorer(Undecided(), branch=Branch.load(tmp_path, LABELS))
     words = restorer.restore(Transcript(tuple(cues)), audio=tmp_path / "x.wav").words
     assert [(word.start, word.end) for word in words] == [
-        (0.0, None), (0.6, 1.0), (None, 0.9), (0.9, 1.2), (1.2, None),
+        (0.0, 0.5), (0.6, 1.0), (None, 0.9), (0.9, 1.2), (1.2, 2.5),
     ]  # fmt: skip
+    late = [replace(word, start=None if word.start is None else word.start + 5) for word in cues[:2]]
+    with pytest.raises(InputError, match=r"x\.wav: the times that some words have are 4\.\d s off"):
+        restorer.restore(Transcript((*late, *(Word(word.text) for word in cues[2:]))), audio=tmp_path / "x.wav")
 
 
 def test_prosody_is_timed_where_half_of_the_words_are() -> None:

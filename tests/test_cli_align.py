@@ -55,7 +55,7 @@ def test_cli_align_refuses_what_cannot_be_aligned(interpunct: Command, tmp_path:
         found = interpunct("align", *(tmp_path / name for name in arguments[:2]), *arguments[2:])
         assert (found.code, what in found.err) == (2, True)
     for audio, transcript, what in (
-        ("silent.wav", "said.txt", "does not fit this recording"),
+        ("silent.wav", "said.txt", "nobody speaks in this recording"),
         ("none.wav", "said.txt", "none.wav"),
         (".", "said.txt", "a folder"),
         ("said.txt", "said.txt", "said.txt"),
@@ -91,6 +91,15 @@ def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_p
     untimed = interpunct("features", tmp_path / "said.txt", "-o", tmp_path / "x.parquet")
     assert (untimed.code, "no word has times" in untimed.err) == (1, True)
     shifted = json.loads(timed.read_text())
+    later = shifted | {"words": [*shifted["words"], *({"text": "so", "start": 90 + s, "end": 90.5 + s} for s in (0, 1))]}
+    (tmp_path / "later.json").write_text(json.dumps(later))
+    (tmp_path / "more.txt").write_text((tmp_path / "said.txt").read_text() + " gentlemen remember")
+    for name, what in (
+        ("later.json", f"before 2 of {len(clip.words) + 2} words"),
+        ("more.txt", f"2 of {len(clip.words) + 2} words could not be placed"),
+    ):
+        early = interpunct("features", audio, tmp_path / name, "-o", tmp_path / "x.parquet")
+        assert (early.code, what in early.err) == (0, True), early.err
     for word in shifted["words"]:
         word["start"], word["end"] = word["start"] + 5, word["end"] + 5
     timed.write_text(json.dumps(shifted))

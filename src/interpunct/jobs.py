@@ -10,7 +10,7 @@ import glob
 import os
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -59,7 +59,10 @@ class Outcome:
     job: Job
     data: bytes | None = None
     error: InterpunctError | None = None
+    """What went wrong; where only the picture did, the result is there all the same."""
     trace: str = ""
+    note: str = ""
+    """What a user should know of a job that went well."""
 
 
 def expand(inputs: Iterable[str]) -> list[str]:
@@ -94,7 +97,7 @@ def _files_in(folder: Path) -> list[str]:
 def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> Outcome:
     """Run one job; what goes wrong with its input is told, not raised."""
     try:
-        return Outcome(job, _run(job, options, progress))
+        return _run(job, options, progress)
     except InterpunctError as error:
         return Outcome(job, error=error, trace=traceback.format_exc())
     except OSError as error:
@@ -106,7 +109,7 @@ def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> 
         return Outcome(job, error=InputError("too large for this machine's memory", path=job.path))
 
 
-def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | None:
+def _run(job: Job, options: JobOptions, progress: Progress | None) -> Outcome:
     source = Source.open(job.path, encoding=options.encoding)
     reader = _reader(job, options, source)
     writer = _writer(job, options, reader)
@@ -116,11 +119,16 @@ def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | No
         if options.audio is None and options.plot is None:
             transcripts = restorer.restore_all(transcripts, options.decode, progress=progress)
         else:
-            transcripts = [_with_sound(job, options, restorer, list(transcripts), progress)]
+            return _with_sound(job, options, restorer, list(transcripts), writer, progress)
+    return Outcome(job, _written(job, transcripts, writer, options.write))
+
+
+def _written(job: Job, transcripts: Iterable[Transcript], writer: Format, options: WriteOptions) -> bytes | None:
+    """Write where the job says; what goes to stdout is returned."""
     if job.output is not None and job.into_folder:
-        _write_into_folder(job, transcripts, writer, options.write)
+        _write_into_folder(job, transcripts, writer, options)
         return None
-    pieces = _named(job.path, formats.written(transcripts, writer, options.write))
+    pieces = _named(job.path, formats.written(transcripts, writer, options))
     if job.output is None:
         return b"".join(pieces)
     formats.replace_file(Path(job.output), pieces)
@@ -128,9 +136,14 @@ def _run(job: Job, options: JobOptions, progress: Progress | None) -> bytes | No
 
 
 def _with_sound(
-    job: Job, options: JobOptions, restorer: Restorer, documents: Sequence[Transcript], progress: Progress | None
-) -> Transcript:
-    """Restore the one document of a recording, and draw it where that is asked for."""
+    job: Job,
+    options: JobOptions,
+    restorer: Restorer,
+    documents: Sequence[Transcript],
+    writer: Format,
+    progress: Progress | None,
+) -> Outcome:
+    """Restore and write the one document of a recording, and draw it where that is asked for."""
     if len(documents) != 1:
         raise InputError(
             f"holds {len(documents)} documents, and a recording is one; give its transcript", path=job.path
@@ -141,6 +154,12 @@ def _with_sound(
     blocks: list[Scores] = []
     watch = None if options.plot is None else blocks.append
     restored = restorer.restore(documents[0], options.decode, audio=options.audio, progress=progress, watch=watch)
+    note = ""
+    if options.audio is not None:
+        from interpunct.audio.reach import unheard
+
+        note = unheard(documents[0], restored, options.audio)
+    outcome = Outcome(job, _written(job, [restored], writer, options.write), note=note)
     if options.plot is not None:
         from interpunct.features.speech_plot import draw_speech
 
@@ -148,8 +167,8 @@ def _with_sound(
         try:
             draw_speech(options.plot, restored.words, ends.tolist(), audio=options.audio, begin_s=options.plot_from)
         except InputError as error:
-            raise error.at(path=job.path) from None
-    return restored
+            return replace(outcome, error=error.at(path=job.path), trace=traceback.format_exc())
+    return outcome
 
 
 def _write_into_folder(job: Job, transcripts: Iterable[Transcript], writer: Format, options: WriteOptions) -> None:

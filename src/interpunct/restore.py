@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from interpunct.labels import parse_text, split_token
 from interpunct.models import Listener, Model, Scores
 from interpunct.models.branch import Branch
 from interpunct.models.folder import load_lexicon
-from interpunct.transcript import Sentence, Transcript, Word
+from interpunct.transcript import Sentence, Transcript, Word, is_timed
 
 if TYPE_CHECKING:
     from interpunct.features.prosody import Prosody
@@ -35,6 +36,7 @@ Progress = Callable[[int, int], None]
 Watch = Callable[[Scores], None]
 """Is told the scores of tokens that are decided on, block after block."""
 PRETRAINED = Path(__file__).parent / "pretrained"
+_OFF_S = 2.0  # the usual difference from which on some words' times are another recording's
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +157,13 @@ class Restorer:
         if not Path(audio).exists():
             raise InputError("no such file; give the recording", path=str(audio))
         from interpunct.audio import align_audio
-        from interpunct.features.prosody import is_timed, prosody_of
+        from interpunct.features.prosody import prosody_of
 
         if not options.prosody:
             untimed = transcript.words and not is_timed(transcript)
-            return _filled(transcript, align_audio(audio, transcript)) if untimed else transcript, None
+            return _filled(transcript, align_audio(audio, transcript), audio) if untimed else transcript, None
         found, prosody = prosody_of(transcript, audio)
-        return _filled(transcript, found), prosody
+        return _filled(transcript, found, audio), prosody
 
 
 class _Job:
@@ -212,13 +214,31 @@ def _hears(model: Model) -> bool:
     return isinstance(model, Listener) and model.hears
 
 
-def _filled(transcript: Transcript, timed: Transcript) -> Transcript:
-    """Give words that have no time at all those of the same words in another transcript."""
-    words = (
-        replace(word, start=its.start, end=its.end) if word.start is None and word.end is None else word
-        for word, its in zip(transcript.words, timed.words, strict=True)
+def _filled(transcript: Transcript, timed: Transcript, audio: str | Path) -> Transcript:
+    """Give words the times that they lack, those at which they are heard in a recording."""
+    pairs = list(zip(transcript.words, timed.words, strict=True))
+    off = sorted(
+        abs(given - heard)
+        for word, its in pairs
+        for given, heard in ((word.start, its.start), (word.end, its.end))
+        if given is not None and heard is not None
     )
-    return replace(transcript, words=tuple(words))
+    if off and off[len(off) // 2] > _OFF_S:
+        raise InputError(
+            f"the times that some words have are {off[len(off) // 2]:.1f} s off those at which they are heard; check "
+            "that they are of this recording, or take them out",
+            path=str(audio),
+        )
+    return replace(transcript, words=tuple(starmap(_completed, pairs)))
+
+
+def _completed(word: Word, heard: Word) -> Word:
+    """Return a word with the times it lacks; where they would contradict the one it has, as it is."""
+    start = heard.start if word.start is None else word.start
+    end = heard.end if word.end is None else word.end
+    if start is not None and end is not None and end < start:
+        return word
+    return replace(word, start=start, end=end)
 
 
 def _as_word(given: Word | str) -> Word:

@@ -168,6 +168,18 @@ class Transcript:
         return tuple(word.case for word in self.words)
 
 
+def is_timed(transcript: Transcript) -> bool:
+    """Say whether times can be relied on: at least half of the words have both, and last.
+
+    Subtitles give a cue's first word a start and its last an end; of such words too few are timed by themselves.
+
+    >>> is_timed(Transcript((Word("a", 0.0, 0.5), Word("b")))), is_timed(Transcript((Word("a", 0.5, 0.5),)))
+    (True, False)
+    """
+    timed = sum((word.duration_s or 0.0) > 0 for word in transcript.words)
+    return 0 < len(transcript.words) <= 2 * timed
+
+
 def span(words: Iterable[Word]) -> tuple[float | None, float | None]:
     """Return the earliest start and the latest end among the words' known times.
 

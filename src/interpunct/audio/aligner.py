@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from interpunct.audio.listener import FRAME_S, Heard, Listener
+from interpunct.audio.reach import is_silent
 from interpunct.audio.sound import RATE
 from interpunct.audio.speech import cut_place, speech_frames
 from interpunct.audio.window import Clock, Reel, shortened
@@ -118,6 +119,8 @@ def _align(
         if progress is not None:
             progress(index + 1, len(words))
     if len(placed) < options.least_placed * len(keys):
+        if is_silent(audio):
+            raise InputError("nobody speaks in this recording; give the one of the transcript", path=str(audio))
         raise InputError(
             f"the transcript does not fit this recording: {len(placed)} of {len(keys)} words could be placed; "
             "check that it is the transcript of this audio, that the audio is whole, and that it holds English speech",

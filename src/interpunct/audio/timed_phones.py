@@ -13,6 +13,7 @@ from pathlib import Path
 
 from interpunct.audio.aligner import AlignOptions, Phone, fit_of, spoken
 from interpunct.audio.listener import Heard, Listener
+from interpunct.audio.reach import is_silent
 from interpunct.audio.sound import RATE
 from interpunct.audio.window import Reel
 from interpunct.errors import InputError
@@ -56,9 +57,11 @@ def timed_phones(
             for place, word in zip(stretch.places, heard, strict=True):
                 phones[place] = _shifted(word, begin)
     if heard_all < options.least_placed * len(keys):
+        if is_silent(audio):
+            raise InputError("nobody speaks in this recording; give the one of the transcript", path=str(audio))
         raise InputError(
             f"the words are not heard at their times: {heard_all} of {len(keys)} are; check that the transcript and "
-            "its times are of this recording (or say --no-phones, where you measure features)",
+            "its times are of this recording (to restore without it, leave it out; features do with --no-phones)",
             path=str(audio),
         )
     return tuple(phones)

@@ -90,7 +90,7 @@ def align(
 @click.option(
     "--phones/--no-phones",
     default=True,
-    help="Find phones for durations, which takes most of the time; words without times are timed all the same.",
+    help="Find phones for durations, which takes about half of the time; words without times are timed all the same.",
 )
 @click.pass_context
 def features(
@@ -106,6 +106,7 @@ def features(
 
     Without AUDIO it is what the times alone tell. A transcript without times gets them from the recording.
     """
+    from interpunct.audio.reach import unheard
     from interpunct.features.prosody import prosody_of
     from interpunct.features.prosody_parquet import write_prosody
 
@@ -120,7 +121,11 @@ def features(
         read, _ = _read(files[-1], from_, encoding)
         if audio is None and all(word.duration_s is None for word in read.words):
             raise InputError("no word has times; give the recording, too", path=files[-1])
-        write_prosody(output, [prosody_of(read, audio, with_phones=phones)])
+        timed, found = prosody_of(read, audio, with_phones=phones)
+        write_prosody(output, [(timed, found)])
+        note = "" if audio is None else unheard(read, timed, audio)
+    if note:
+        click.echo(note, err=True)
 
 
 @contextmanager

@@ -242,15 +242,17 @@ def check_encoding(encoding: str | None) -> None:
 
 
 def _report(context: click.Context, outcome: Outcome) -> bool:
-    if outcome.error is not None:
-        complain(str(outcome.error))
-        if context.obj and outcome.trace:
-            click.echo(outcome.trace, err=True)
-        return True
     if outcome.data is not None:
         if sys.stdout is None:
             complain("standard output is closed; use -o")
             return True
         sys.stdout.buffer.write(outcome.data)
         sys.stdout.buffer.flush()
-    return False
+    if outcome.note:
+        click.echo(outcome.note, err=True)
+    if outcome.error is None:
+        return False
+    complain(str(outcome.error))
+    if context.obj and outcome.trace:
+        click.echo(outcome.trace, err=True)
+    return True

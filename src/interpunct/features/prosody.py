@@ -21,7 +21,7 @@ from interpunct.features.register import numbered
 from interpunct.features.spans import Spans
 from interpunct.features.track import Track, read_track
 from interpunct.features.voice import voices
-from interpunct.transcript import Transcript
+from interpunct.transcript import Transcript, is_timed
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +84,6 @@ def measure_prosody(
         if track is not None:
             columns |= voices(track, spans, owners, speakers)
         return _sealed(columns, len(words), names)
-
-
-def is_timed(transcript: Transcript) -> bool:
-    """Say whether times can be relied on: at least half of the words have both.
-
-    Subtitles give a cue's first word a start and its last an end; of such words too few are timed by themselves.
-    """
-    timed = sum(word.duration_s is not None for word in transcript.words)
-    return 0 < len(transcript.words) <= 2 * timed
 
 
 def prosody_of(

@@ -38,8 +38,10 @@ _Timed = tuple[Word, float, float, float]
 
 
 def check_picture(path: str | Path) -> None:
-    """Refuse a name that says no kind of picture, and a machine that cannot draw."""
+    """Refuse a name that says no kind of picture, a folder that is not there, and a machine that cannot draw."""
     plot.check_extension(path)
+    if not Path(path).parent.is_dir():
+        raise InputError("no such folder; make it first, or give another", path=str(Path(path).parent))
     try:
         import matplotlib  # noqa: F401 - only whether it is there
     except ImportError:
