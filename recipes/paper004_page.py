@@ -1,11 +1,13 @@
 """Paper 004's part of `RESULTS.md`.
 
-In: `results/paper004.json`. Out: tables, ours beside the paper's. Nothing is measured here.
+In: `results/paper004.json` and the recipe that it was made by. Out: tables, ours beside the paper's. Nothing is
+measured here.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ system was trained once, on the reference's words.
 """
 TABLES = {1: "words (the paper's table 1, and its SVM, of which it prints no figure)", 2: "prosody", 3: "both"}
 SIGNIFICANT = 0.05
+RECIPE = Path(__file__).parent / "paper004.toml"
 
 
 def section(folder: Path) -> list[str]:
@@ -28,9 +31,11 @@ def section(folder: Path) -> list[str]:
     if not path.exists():
         return []
     setups = json.loads(path.read_text(encoding="utf-8"))["setups"]
+    recipe = tomllib.loads(RECIPE.read_text(encoding="utf-8"))
+    limits = {name: system["train_words"] for name, system in recipe["systems"].items() if "train_words" in system}
     parts = [f"\n## {TITLE}\n", ABOUT]
     for setup in setups.values():
-        parts += _setup(setup)
+        parts += _setup(setup, limits)
     pictures = {
         "paper004-importance.png": "what each family of prosodic features is worth",
         "paper004-tsne.png": "t-SNE of the three kinds of word vectors",
@@ -39,7 +44,7 @@ def section(folder: Path) -> list[str]:
     return [*parts, f"\nPictures: {', '.join(links)}."] if links else parts
 
 
-def _setup(setup: Mapping[str, Any]) -> list[str]:
+def _setup(setup: Mapping[str, Any], limits: Mapping[str, int]) -> list[str]:
     tests = [name for name in setup["data"] if name not in ("train", "dev")]
     parts = [f"\n### {setup['title']}\n", f"{setup['about']}.\n", _data(setup["data"])]
     for number, title in TABLES.items():
@@ -50,7 +55,13 @@ def _setup(setup: Mapping[str, Any]) -> list[str]:
     if setup["claims"]:
         parts += ["\nWhat the paper says of its systems (difference in SU error rate; negative: as it says):\n"]
         parts += [_claims(setup["claims"], tests), "\n" + _order(setup["order"])]
-    parts += ["\nHow each was made:\n", _facts(setup["systems"])]
+    words = setup["data"]["train"]["words"]
+    systems = setup["systems"]
+    less = [systems[name]["title"] for name, most in limits.items() if most < words and name in systems]
+    if less:
+        parts += [f"\nLearned from less text than the others, which counts against them above: {', '.join(less)}."]
+    learned = {name: min(words, limits.get(name, words)) for name in systems}
+    parts += ["\nHow each was made:\n", _facts(systems, learned)]
     return parts
 
 
@@ -111,16 +122,16 @@ def _order(orders: Mapping[str, Mapping[str, int]]) -> str:
     return f"Pairs of systems that stand in the paper's order (half of them would by chance): {', '.join(told)}."
 
 
-def _facts(systems: Mapping[str, Any]) -> str:
+def _facts(systems: Mapping[str, Any], words: Mapping[str, int]) -> str:
     rows = []
     for name, row in systems.items():
         facts = row["facts"]
         count = facts["parameters"]
         rows.append([
-            name, "–" if count is None else f"{count / 1e6:.2f}M", f"{facts['train_seconds']:.0f}",
+            name, str(words[name]), "–" if count is None else f"{count / 1e6:.2f}M", f"{facts['train_seconds']:.0f}",
             f"{facts['predict_seconds']:.0f}", facts["device"], facts["commit"], facts["date"][:10],
         ])  # fmt: skip
-    return _table(["system", "parameters", "training, s", "reading, s", "device", "commit", "date"], rows)
+    return _table(["system", "words", "parameters", "training, s", "reading, s", "device", "commit", "date"], rows)
 
 
 def _interval(low: float | None, high: float | None) -> str:

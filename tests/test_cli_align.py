@@ -91,8 +91,8 @@ def test_cli_features_writes_a_row_a_word(interpunct: Command, data: Path, tmp_p
     untimed = interpunct("features", tmp_path / "said.txt", "-o", tmp_path / "x.parquet")
     assert (untimed.code, "no word has times" in untimed.err) == (1, True)
     shifted = json.loads(timed.read_text())
-    later = shifted | {"words": [*shifted["words"], *({"text": "so", "start": 90 + s, "end": 90.5 + s} for s in (0, 1))]}
-    (tmp_path / "later.json").write_text(json.dumps(later))
+    behind = [{"text": "so", "start": second, "end": second + 0.5} for second in (90, 91)]
+    (tmp_path / "later.json").write_text(json.dumps(shifted | {"words": shifted["words"] + behind}))
     (tmp_path / "more.txt").write_text((tmp_path / "said.txt").read_text() + " gentlemen remember")
     for name, what in (
         ("later.json", f"before 2 of {len(clip.words) + 2} words"),
