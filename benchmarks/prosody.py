@@ -8,9 +8,10 @@
   them, and for these and the aligner that times words. With --minutes also of a recording of M minutes (the others,
   repeated), in a process of its own whose peak of memory is shown. With --plot some seconds of the first recording:
   wave, pitch as heard and as stylised, level, words.
-- --compare: the pitch beside pyworld's (dio and stonemask) and librosa's pyin, where these are installed: how many
-  frames both call voiced or both not, and, of those that both call voiced, how many differ by more than 20 % (gross)
-  and how many of these by an octave; the median difference of the others in cents.
+- --compare: the pitch beside pyworld's (dio and stonemask), librosa's pyin and Praat's (praat-parselmouth, which is GPL
+  and no dependency: install it by hand), where these are installed: how many frames both call voiced or both not, and,
+  of those that both call voiced, how many differ by more than 20 % (gross) and how many of these by an octave; the
+  median difference of the others in cents.
 - --ends: the one feature of each family that tells sentence ends best: the chance that an end has more of it than
   another place, where both have it. 0.5 is guessing; below 0.5 ends have less of it.
 - --phones: the table of `features/phone_durations.py`, from the train splits.
@@ -204,6 +205,20 @@ def trackers() -> dict[str, Tracker]:
             return np.asarray(np.nan_to_num(f0_hz))
 
         found["pyin"] = pyin
+    except ImportError:
+        pass
+    try:
+        import parselmouth
+
+        def praat(samples: Samples) -> Values:
+            pitch = parselmouth.Sound(samples.astype(np.float64), RATE).to_pitch(HOP_S, LOWEST_HZ, HIGHEST_HZ)
+            # Its first frame stands where its window fits in; ours begin at 0.
+            frames = np.rint((np.arange(len(samples) // HOP + 1) * HOP_S - pitch.x1) / pitch.dx).astype(np.int64)
+            inside = (frames >= 0) & (frames < pitch.nx)
+            found_hz = np.asarray(pitch.selected_array["frequency"])[np.clip(frames, 0, pitch.nx - 1)]
+            return np.where(inside, found_hz, 0.0)
+
+        found["Praat"] = praat
     except ImportError:
         pass
     return found
