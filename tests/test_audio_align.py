@@ -334,6 +334,14 @@ def test_align_finds_speech_behind_a_long_silence(data: Path, tmp_path: Path) ->
     assert np.abs(starts(align_audio(behind, transcript)) - alone - 70.0).max() <= 0.1
 
 
+def test_align_asks_more_of_few_words(data: Path) -> None:
+    """Five words of another clip, which fit by chance as badly as a long transcript may and a short one may not."""
+    path = audio_path("ljspeech", data, "LJ001-0170")
+    with pytest.raises(InputError, match="0 of 5 words could be placed"):
+        align_audio(path, said("and that laterally the page"))
+    assert align_audio(path, said("and that laterally the page"), options=AlignOptions(least_fit_few=-3.5)).words
+
+
 @pytest.mark.parametrize("level", [0.0, 1e-4, 0.05])
 def test_align_refuses_silence_and_noise(tmp_path: Path, level: float) -> None:
     noise = np.random.default_rng(5).normal(0, level, 40 * RATE).astype(np.float32)

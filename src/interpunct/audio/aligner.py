@@ -34,6 +34,7 @@ _RUN = 8  # words: a passage that may not fit much worse than the whole
 _SLACK = 1.0  # how much worse
 _LEAST_SAID = 0.2  # the share of a piece that its words must fill
 _SETTLED_S = 4.0  # words this near to a window's end are placed again by the next window
+_FEW = 12  # words: fewer tell less surely whether they are of this recording
 _NOTE = 8  # words of a note in square brackets, at most
 _NOTED = re.compile(r"\(\w+\)|<\w+>")
 _BREATH_S = 0.1  # a pause between two words behind which a window may begin
@@ -49,6 +50,7 @@ class AlignOptions:
 
     window_s: float = 30.0
     least_fit: float = -3.5  # mean log score per frame; set between right (worst -2.3) and wrong (best -3.8)
+    least_fit_few: float = -3.1  # of a transcript of few words, which can be found in any speech
     least_placed: float = 0.5  # the share of words that must be placed, or the transcript is of something else
 
 
@@ -118,6 +120,8 @@ def _align(
         placed.append(heard)
         if progress is not None:
             progress(index + 1, len(words))
+    if len(keys) < _FEW and fit_of(placed) < options.least_fit_few:
+        placed.clear()
     if len(placed) < options.least_placed * len(keys):
         if is_silent(audio):
             raise InputError("nobody speaks in this recording; give the one of the transcript", path=str(audio))
