@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ensemble as ensemble_recipe
 from interpunct import models
 from interpunct.decode.windows import score, scored
 from interpunct.errors import InputError, ModelError
@@ -214,6 +215,26 @@ def test_ensemble_without_a_members_folder_says_which(tmp_path: Path) -> None:
     (tmp_path / "member-2" / "model.json").unlink()
     with pytest.raises(ModelError, match=r"member-2: no model\.json"):
         models.load(tmp_path)
+
+
+def test_recipe_puts_trained_models_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = [untrained("birnn"), untrained("birnn", seed=2)]
+    for number, member in enumerate(members):
+        (tmp_path / str(number)).mkdir()
+        member.save(tmp_path / str(number))
+    monkeypatch.setattr(
+        "sys.argv", ["ensemble.py", str(tmp_path / "0"), str(tmp_path / "1"), "-o", str(tmp_path / "e")]
+    )
+    assert ensemble_recipe.main() == 0
+    (found,), *said = [model.forward([features(TEXT)]) for model in (models.load(tmp_path / "e"), *members)]
+    mean = sum(np.exp(one.tasks["mark"]) for (one,) in said) / 2
+    np.testing.assert_allclose(np.exp(found.tasks["mark"]), mean, atol=1e-6)
+    monkeypatch.setattr("sys.argv", ["ensemble.py", str(tmp_path / "none"), "-o", str(tmp_path / "other")])
+    assert ensemble_recipe.main() == 1
+    assert "ensemble.py: error:" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
 
 
 # What a teacher teaches.
