@@ -21,7 +21,7 @@ from interpunct.models.encoded import Encoded, encode, joined
 from interpunct.models.folder import load_lexicon
 from interpunct.models.pieces import Pieces
 from interpunct.train import train
-from interpunct.train.distil import taught_pack
+from interpunct.train.distil import taught_packs
 from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript, Word
 
@@ -166,18 +166,39 @@ def test_teachers_labels_are_brought_into_the_students_order(packed: Path) -> No
         name="student", version="1", labels={task: names[::-1] for task, names in teacher.labels.items()},
         options={"vocabulary": 300}, words=pack.texts(),
     )  # fmt: skip
-    straight, turned = (taught_pack(model, teacher, pack).targets["mark"] for model in (teacher, student))
+    straight, turned = (taught_packs(model, teacher, [pack]).targets["mark"] for model in (teacher, student))
     assert np.array_equal(turned, straight[:, ::-1])
 
 
 def test_what_a_teacher_said_is_kept_for_the_next_student(packed: Path) -> None:
     teacher: Any = load(trained(packed, "first"))
     pack, kept = Pack.load(packed), packed.parent / "kept" / "all.npz"
-    said = taught_pack(teacher, teacher, pack, kept=kept).targets["mark"]
+    said = taught_packs(teacher, teacher, [pack], kept=kept).targets["mark"]
     teacher.chances = None  # it is not asked again
-    assert np.array_equal(taught_pack(teacher, teacher, pack, kept=kept).targets["mark"], said)
+    assert np.array_equal(taught_packs(teacher, teacher, [pack], kept=kept).targets["mark"], said)
     with pytest.raises(InputError, match="delete it"):
-        taught_pack(teacher, teacher, Pack.joined([pack, pack]), kept=kept)
+        taught_packs(teacher, teacher, [Pack.joined([pack, pack])], kept=kept)
+
+
+def test_teacher_reads_a_pack_that_is_named_thrice_once(packed: Path) -> None:
+    teacher: Any = load(trained(packed, "first"))
+    often, other = Pack.load(packed), Pack.of([Transcript(tuple(parse_tokens("So it is , and that is all .".split())))])
+    asked: list[int] = []
+    chances = teacher.chances
+
+    def counted(encoded: Encoded) -> Any:
+        asked.append(len(encoded))
+        return chances(encoded)
+
+    teacher.chances = counted
+    said = taught_packs(teacher, teacher, [often, other, often, often])
+    assert asked == [len(often) + len(other)]
+    assert len(said) == 3 * len(often) + len(other)
+    for task in ("mark", "case"):
+        first, between, second, third = np.split(said.targets[task], np.cumsum([len(often), len(other), len(often)]))
+        assert np.array_equal(first, second)
+        assert np.array_equal(first, third)
+        assert len(between) == len(other)
 
 
 def test_train_refuses_to_go_on_from_what_is_another_model(packed: Path) -> None:
@@ -206,7 +227,7 @@ def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:
     full = model.chances(pack.encoded(model.vocabulary, model.labels), batch=2)
     assert np.abs(full["mark"] - np.exp(slow)).max() < 0.1
     model.options = replace(model.options, pieces=0)
-    taught = taught_pack(model, model, pack)
+    taught = taught_packs(model, model, [pack])
     assert np.array_equal(taught.targets["case"], found["case"])
 
 

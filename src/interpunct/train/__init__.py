@@ -169,7 +169,7 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
         if pack is not None:
             parts.append(pack.encoded(model.vocabulary, model.labels))
     else:
-        from interpunct.train.distil import taught, taught_pack
+        from interpunct.train.distil import taught, taught_packs
 
         teacher: Any = load(settings.data.teacher)
         if hasattr(teacher, "to"):
@@ -178,7 +178,7 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
             parts.append(taught(model, teacher, corpora_read))
         if pack is not None:
             kept = None if settings.data.kept is None else Path(settings.data.kept)
-            parts.append(taught_pack(model, teacher, pack, kept=kept))
+            parts.append(taught_packs(model, teacher, packs, kept=kept))
     if pack is not None and settings.data.misheard:
         return replace(parts[0], heard=learned_from(settings.data.misheard).heard(pack))
     return joined(parts)

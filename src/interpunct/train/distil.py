@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -65,23 +66,31 @@ def taught(
     return replace(encoded, targets=targets)
 
 
-def taught_pack(model: Any, teacher: Any, pack: Pack, *, kept: Path | None = None) -> Encoded:
-    """Encode a pack for a student and put the teacher's probabilities beside its labels, the quick way.
+def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack], *, kept: Path | None = None) -> Encoded:
+    """Encode packs for a student and put the teacher's probabilities beside their labels, the quick way.
 
-    The teacher is a network or an ensemble of them, which read the pack with vocabularies of their own. What it says is
-    read from the file `kept` where there is one, and else written there for the next student.
+    The teacher is a network or an ensemble of them, which read the packs with vocabularies of their own; a pack that
+    stands there several times is read once. What the teacher says is read from the file `kept` where there is one, and
+    else written there for the next student.
     """
-    if not len(pack):
+    if not any(map(len, packs)):
         raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
+    distinct = list({id(pack): pack for pack in packs}.values())
+    once = Pack.joined(distinct)
     if kept is not None and kept.exists():
-        said = _read_kept(kept, teacher, pack)
+        said = _read_kept(kept, teacher, once)
     else:
-        said = _asked(teacher, pack)
+        said = _asked(teacher, once)
         if kept is not None:
-            _keep(kept, said, teacher, pack)
-    targets = {task: said[task][:, order] for task, order in columns.items()}
-    return replace(pack.encoded(model.vocabulary, model.labels), targets=targets)
+            _keep(kept, said, teacher, once)
+    begins = np.cumsum([0, *map(len, distinct)]).tolist()
+    spans = {id(pack): slice(*span) for pack, span in zip(distinct, pairwise(begins), strict=True)}
+    targets = {
+        task: np.concatenate([said[task][spans[id(pack)]] for pack in packs])[:, order]
+        for task, order in columns.items()
+    }
+    return replace(Pack.joined(packs).encoded(model.vocabulary, model.labels), targets=targets)
 
 
 def _asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
