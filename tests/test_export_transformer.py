@@ -248,7 +248,7 @@ def test_recover_finds_a_layer_too_many(tmp_path: Path) -> None:
 def test_command_recovers_a_bundled_model_that_gives_the_same(name: str, tmp_path: Path) -> None:
     told = CliRunner().invoke(cli, ["recover", name, "-o", str(tmp_path / "back")], catch_exceptions=False)
     assert told.exit_code == 0
-    assert f"{name} 0.3.0, a " in told.output
+    assert f"{models.load(find_model(name)).name}, a " in told.output
     bundled: Any = models.load(find_model(name))
     back: Any = models.load(tmp_path / "back")
     right, found = logs(bundled.forward(windows()[:3]), "case"), logs(back.forward(windows()[:3]), "case")
