@@ -29,7 +29,7 @@ from interpunct.models.model import Clitics
 from interpunct.train import specs
 from interpunct.train.misheard import check as check_misheard
 from interpunct.train.misheard import learned_from
-from interpunct.train.pack import Pack, surface_forms
+from interpunct.train.pack import Pack, distinct, surface_forms
 from interpunct.transcript import Transcript
 
 Log = Callable[[dict[str, Any]], None]
@@ -98,11 +98,11 @@ def train(
     clitics = _options(settings).clitics
     packs = specs.packs(settings.data.train)
     # What is named several times is read as often, but holds its corpora and its surface forms once.
-    distinct = list({id(pack): pack for pack in packs}.values())
+    held = distinct(packs)
     unpacked = dict.fromkeys(specs.unpacked(settings.data.train))
-    sources = [*unpacked, *chain.from_iterable(pack.sources for pack in distinct)]
+    sources = [*unpacked, *chain.from_iterable(pack.sources for pack in held)]
     lexicon: Counter[str] = Counter()
-    for pack in distinct:
+    for pack in held:
         lexicon.update(pack.forms)
     words = chain(
         _words(_read(settings, specs.unpacked(settings.data.train)), lexicon, clitics),

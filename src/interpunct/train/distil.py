@@ -25,7 +25,7 @@ from interpunct.features import Features, normalise
 from interpunct.models.encoded import Encoded, Tagged, parts_of
 from interpunct.models.model import Clitics, Model
 from interpunct.models.scores import Array, Chances, Ints
-from interpunct.train.pack import Pack
+from interpunct.train.pack import Pack, distinct
 from interpunct.transcript import Transcript
 
 Documents = Callable[[], Iterable[Transcript | Tagged]]
@@ -76,16 +76,16 @@ def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack], *, kept: Path 
     if not any(map(len, packs)):
         raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
-    distinct = list({id(pack): pack for pack in packs}.values())
-    once = Pack.joined(distinct)
+    read = distinct(packs)
+    once = Pack.joined(read)
     if kept is not None and kept.exists():
         said = _read_kept(kept, teacher, once)
     else:
         said = _asked(teacher, once)
         if kept is not None:
             _keep(kept, said, teacher, once)
-    begins = np.cumsum([0, *map(len, distinct)]).tolist()
-    spans = {id(pack): slice(*span) for pack, span in zip(distinct, pairwise(begins), strict=True)}
+    begins = np.cumsum([0, *map(len, read)]).tolist()
+    spans = {id(pack): slice(*span) for pack, span in zip(read, pairwise(begins), strict=True)}
     targets = {
         task: np.concatenate([said[task][spans[id(pack)]] for pack in packs])[:, order]
         for task, order in columns.items()

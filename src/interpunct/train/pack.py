@@ -186,6 +186,11 @@ class Pack:
         return table[self.tags[task]]
 
 
+def distinct(packs: Iterable[Pack]) -> list[Pack]:
+    """Return each pack once, in the order in which they first stand there."""
+    return list({id(pack): pack for pack in packs}.values())
+
+
 def surface_forms(transcript: Transcript) -> Iterator[str]:
     """Yield the forms of a transcript's words that no rule gives back from lower case: "iPhone", "NATO's"."""
     for word in transcript.words:
