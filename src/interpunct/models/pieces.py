@@ -65,7 +65,7 @@ class Pieces:
 
     def save(self, path: Path) -> None:
         """Write the vocabulary to a file."""
-        self._tokenizer.save(str(path))
+        self._tokenizer.save(str(path), pretty=False)  # spread over lines it is twice as large
 
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
