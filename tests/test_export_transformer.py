@@ -167,7 +167,7 @@ def rounded_forward(model: Transformer, window: Features) -> dict[str, Floats]:
     network: Any = model.network
     batch = piece_batch([window], model.vocabulary)
     places = torch.arange(batch.pieces.shape[1]).clamp(max=model.options.positions - 1)
-    tables = [rounded(table.weight, 127, 1) for table in (network.embedding, network.positions)]
+    tables = [rounded(network.embedding.weight, 7, 1), rounded(network.positions.weight, 127, 1)]
     states = network.norm(tables[0][torch.from_numpy(batch.pieces[0])] + tables[1][places])
 
     def linear(layer: Any, given: torch.Tensor) -> torch.Tensor:

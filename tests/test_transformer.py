@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from interpunct.cases import CASES
 from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.features import Features, normalise
-from interpunct.labels import MARKS
+from interpunct.labels import MARKS, parse_text
+from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import PAD, UNKNOWN
 from interpunct.models.pretrained_encoder import (
     PretrainedEncoder,
@@ -27,6 +28,7 @@ from interpunct.models.pretrained_encoder import (
     word_pieces,
 )
 from interpunct.models.transformer import Network, Transformer, TransformerOptions, fill
+from interpunct.transcript import Transcript
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 8, 2, 12, 4, 20
 LETTERS = "abcdefghijklmnopqrstuvwxyz0"
@@ -378,3 +380,46 @@ def test_transformer_learns_under_autocast() -> None:
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
+
+
+def test_transformer_that_goes_on_with_more_layers_says_nearly_the_same(tmp_path: Path) -> None:
+    model = made(vocabulary=60, layers=4, seed=3)
+    with torch.no_grad():
+        for weight in network_of(model).parameters():
+            weight.mul_(2)
+    model.save(tmp_path / "shallow")
+    window = Features.of("the going mail don't the mail".split())
+
+    def distance(*layers: int) -> float:
+        one, other = (
+            Transformer.go_on(tmp_path / "shallow", name="t", version="2", options={"layers": count})
+            for count in layers
+        )
+        assert (len(network_of(one).layers), len(network_of(other).layers)) == layers
+        said = [np.exp(each.forward([window])[0].tasks["mark"]) for each in (one, other)]
+        return float(np.abs(said[0] - said[1]).max())
+
+    spread = np.exp(model.forward([window])[0].tasks["mark"])
+    assert distance(4, 4) == 0
+    assert 0 < distance(4, 6) < 0.1 * float(np.ptp(spread, axis=0).max())
+    for count in (3, 9):  # fewer would lose some, and a layer is followed by one new one at most
+        with pytest.raises(ModelError, match="another shape"):
+            Transformer.go_on(tmp_path / "shallow", name="t", version="2", options={"layers": count})
+
+
+def test_deepened_layers_stand_between_the_old_ones_and_learn(tmp_path: Path) -> None:
+    model = made(vocabulary=60, layers=4)
+    model.save(tmp_path / "shallow")
+    on = Transformer.go_on(tmp_path / "shallow", name="t", version="2", options={"layers": 6, "dropout": 0.0})
+    layers, old = network_of(on).layers, network_of(model).layers
+    places = {0: 0, 1: 1, 3: 2, 4: 3}  # new ones are behind the second and the last
+    for place, layer in enumerate(layers):
+        same = all(
+            torch.equal(one, other)
+            for one, other in zip(layer.parameters(), old[places.get(place, 0)].parameters(), strict=True)
+        )
+        assert same is (place in places), place
+    data = on.encode([Transcript(parse_text("The mail is going. The mail, the mail?"))] * 4)
+    on.fit(data, data, loop=LoopOptions(epochs=2, rate=1e-2, device="cpu"), log=lambda _: None)
+    for place, layer in enumerate(network_of(on).layers):
+        assert layer.get_parameter("down.weight").abs().max() > 0, place

@@ -2,8 +2,8 @@
 
 In: a trained `Transformer`. Out: its forward pass in a `Graph`. As floats it equals torch's. With `int8`, matrices are
 bytes with a scale per column and are multiplied as whole numbers: a piece's state becomes bytes on the way, each
-with a scale of its own, so that neither other windows nor padding change it. Embeddings are bytes with a scale per row,
-and become floats again only where they are read.
+with a scale of its own, so that neither other windows nor padding change it. Embeddings have a scale per row, those of
+positions as bytes, those of pieces as half bytes, and become floats again only where they are read.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need 
 _GELU_ZERO = 32
 _TABLES = ("embedding", "positions")
 """What is looked up, not multiplied by."""
+_HALF_RANGE = 7
+_HALF_ZERO = 8
+"""The half byte that is zero."""
 
 
 def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> None:
@@ -58,7 +61,9 @@ def _stored(name: str, axes: int, stored: Mapping[str, np.ndarray]) -> np.ndarra
         return stored[f"{layer}.table"]
     if name in stored:
         return stored[name].T
-    floats: np.ndarray = stored[f"{layer}.int8"] * stored[f"{layer}.scale"]
+    halves = stored.get(f"{layer}.int4")
+    numbers = stored[f"{layer}.int8"] if halves is None else _halves(halves)
+    floats: np.ndarray = numbers * stored[f"{layer}.scale"]
     return floats if layer in _TABLES else floats.T
 
 
@@ -120,11 +125,36 @@ class _Writer:
         graph, table = self.graph, self.state[f"{name}.weight"]
         if not graph.int8:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
-        numbers, scale = _bytes(table.T, _WHOLE_RANGE)
-        found = graph.add("Gather", [graph.constant(f"{name}.int8", numbers.T), rows], f"{name}.bytes")
+        halves = name == "embedding" and table.shape[1] % 2 == 0
+        numbers, scale = _bytes(table.T, _HALF_RANGE if halves else _WHOLE_RANGE)
+        found = self.halves(name, numbers.T, rows) if halves else self.bytes(name, numbers.T, rows)
         scales = graph.add("Gather", [graph.constant(f"{name}.scale", scale[:, None]), rows], f"{name}.scales")
-        floats = graph.add("Cast", [found], f"{name}.floats", to=TensorProto.FLOAT)
-        return graph.add("Mul", [floats, scales], f"{name}.rows")
+        return graph.add("Mul", [found, scales], f"{name}.rows")
+
+    def bytes(self, name: str, numbers: np.ndarray, rows: str) -> str:
+        """Write the lookup of rows of bytes, as floats."""
+        found = self.graph.add("Gather", [self.graph.constant(f"{name}.int8", numbers), rows], f"{name}.bytes")
+        return self.graph.add("Cast", [found], f"{name}.floats", to=TensorProto.FLOAT)
+
+    def halves(self, name: str, numbers: np.ndarray, rows: str) -> str:
+        """Write the lookup of rows of half bytes, as floats.
+
+        A byte holds a number of the row's first half in its lower bits and one of the second half in its upper ones.
+        """
+        graph, shifted = self.graph, (numbers + _HALF_ZERO).astype(np.uint8)
+        first, second = np.split(shifted, 2, axis=1)
+        both = graph.add("Gather", [graph.constant(f"{name}.int4", first | second << 4), rows], f"{name}.both")
+        four = graph.constant("four", np.array(4, dtype=np.uint8))
+        # Shifted to the left, what is above is lost; each half is then sixteen times the number.
+        upper = graph.add("BitShift", [both, four], f"{name}.upper", direction="RIGHT")
+        halves = [
+            graph.add("BitShift", [given, four], f"{name}.{which}", direction="LEFT")
+            for which, given in (("first", both), ("second", upper))
+        ]
+        row = graph.add("Concat", halves, f"{name}.bytes", axis=-1)
+        row = graph.add("Cast", [row], f"{name}.sixteenths", to=TensorProto.FLOAT)
+        row = graph.add("Mul", [row, self.number(f"{name}.sixteenth", 1 / 16)], f"{name}.shifted")
+        return graph.add("Sub", [row, self.number(f"{name}.zero", _HALF_ZERO)], f"{name}.floats")
 
     def attended(self, begin: str, states: str) -> str:
         """Write attention, from the projections to the heads side by side (windows × pieces × width)."""
@@ -207,6 +237,11 @@ class _Writer:
         given = graph.add("QuantizeLinear", [states, scale, f"{zero}s"], f"{name}.states_bytes", axis=0)
         last_axis = graph.constant(f"{name}.axis", np.array([1]))
         return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), zero
+
+
+def _halves(table: np.ndarray) -> np.ndarray:
+    """Return the numbers of a table of half bytes."""
+    return np.concatenate([table & 15, table >> 4], axis=1).astype(np.float32) - _HALF_ZERO
 
 
 def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:

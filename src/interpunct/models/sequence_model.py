@@ -189,13 +189,17 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         )
         model = cls(description, before.vocabulary)
         try:
-            model.network.load_state_dict(before.network.state_dict())
+            model.adopt(before)
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise ModelError(
                 f"{folder}: its network has another shape: {reason}; leave its sizes as they are"
             ) from None
         return model
+
+    def adopt(self, before: Self) -> None:
+        """Take the weights of a trained model; a type may know how to, though the shapes differ."""
+        self.network.load_state_dict(before.network.state_dict())
 
     def prepare(self) -> None:
         """Do what a new network needs before it learns, and a loaded one does not: nothing, unless a type says so."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -149,11 +149,41 @@ class Transformer(SequenceModel[TransformerOptions]):
         published = PretrainedEncoder.load(Path(options.pretrained)).pieces
         return word_pieces(published, words, size=options.vocabulary, longest=options.longest_word)
 
+    def adopt(self, before: Self) -> None:
+        """Take the weights of a trained model; where that has fewer layers, others are put between them."""
+        layers = before.options.layers
+        self.network.load_state_dict(deepened(before.network.state_dict(), layers, max(layers, self.options.layers)))
+
     def prepare(self) -> None:
         """Fill a new network with pretrained weights."""
         if self.options.pretrained and isinstance(self.vocabulary, WordPieces):
             pretrained = PretrainedEncoder.load(Path(self.options.pretrained))
             fill(cast(Network, self.network), pretrained, self.options, self.vocabulary.names())
+
+
+def deepened(state: Mapping[str, Tensor], layers: int, asked: int) -> dict[str, Tensor]:
+    """Return a network's weights with new layers between its own, evenly spaced, that change next to nothing yet.
+
+    A new layer is that before it, whose two sums add nothing; what its norms read has the length and mean that the
+    norm before them gave it, so that scaled by these it passes nearly as it was.
+    """
+    copied = set(evenly_spaced(asked - layers, layers)) if asked > layers else set()
+    sources = [(layer, new) for layer in range(layers) for new in ((False, True) if layer + 1 in copied else (False,))]
+    grown = {name: value for name, value in state.items() if not name.startswith("layers.")}
+    for place, (source, new) in enumerate(sources):
+        begin = f"layers.{source}."
+        weight, bias = state[f"{begin}down_norm.weight"], state[f"{begin}down_norm.bias"]
+        length = (weight.square().mean() + bias.var(correction=0)).sqrt()
+        for name, value in state.items():
+            inside = name.removeprefix(begin)
+            if inside == name:
+                continue
+            if new and inside.startswith(("output.", "down.")):
+                value = torch.zeros_like(value)
+            elif new and "norm." in inside:
+                value = torch.full_like(value, float(length if inside.endswith("weight") else bias.mean()))
+            grown[f"layers.{place}.{inside}"] = value
+    return grown
 
 
 def fill(network: Network, pretrained: PretrainedEncoder, options: TransformerOptions, pieces: Iterable[str]) -> None:
