@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
 from interpunct.corpora import data_root
@@ -79,6 +79,7 @@ class GgufFile:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
         )
+        tokenizer.decoder = decoders.ByteLevel()
         return Pieces(tokenizer, longest=longest)
 
     def weights(self) -> dict[str, Tensor]:

@@ -6,11 +6,11 @@ word is split once. An over-long word is clipped, for the model only. Id 0 pads,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tokenizers import Tokenizer, models, normalizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, trainers
 
 from interpunct.errors import ModelError
 
@@ -46,6 +46,7 @@ class Pieces:
         # The library's own marks for a word's begin or end get their numbers in the order of a hash table, which
         # differs from run to run; a character of the word itself does not.
         tokenizer.normalizer = normalizers.Prepend(_BEGIN)
+        tokenizer.decoder = decoders.Metaspace(replacement=_BEGIN)
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=["<pad>", "<unknown>"],
@@ -80,3 +81,7 @@ class Pieces:
                 self._ids.clear()
             self._ids[word] = found
         return found
+
+    def written(self, rows: Iterable[Sequence[int]]) -> list[str]:
+        """Return each row of pieces as text, words apart: the way back from `ids`, but for what was clipped."""
+        return [text.strip() for text in self._tokenizer.decode_batch(list(rows), skip_special_tokens=False)]

@@ -1,0 +1,242 @@
+"""Makes up text, so that a small network has more to learn from than people have said: what its teacher says of it.
+
+    python recipes/bundled/storyteller.py runs/packs/ted.pack runs/packs/spoken.pack -o runs/packs/told.pack \\
+      --pretrained runs/pretrained/smollm2.gguf --seconds 60 --words 60000000 --teacher runs/teacher-6
+
+A language model learns for a while what packs hold, words without marks or capitals, and then tells stories: each
+begins with a few words from the packs and goes on by chance, without the pieces that are unlikely. A pack of them has
+the marks and cases that the teacher gives its words. A network that learned a text by heart says less of another one
+than its figures promise; of these it has read none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from interpunct.cases import CASES
+from interpunct.errors import InputError, InterpunctError
+from interpunct.features import normalise
+from interpunct.labels import MARKS
+from interpunct.models import load, torch_loop
+from interpunct.models.llama import Llama, Trunk, rotated, rotation
+from interpunct.models.loop_options import LoopOptions
+from interpunct.models.pieces import Pieces
+from interpunct.models.scores import Ints
+from interpunct.train.pack import UNKNOWN, Pack
+
+Cache = list[tuple[Tensor, Tensor]]
+"""Each layer's keys and values of the pieces so far: stories × heads of keys × pieces × numbers."""
+
+_HELD_OUT = 16
+"""Windows at the end of the text that are not learned but scored."""
+_LABELS = {"mark": MARKS, "case": CASES}
+
+
+class Speaker(nn.Module):
+    """A trunk that reads forwards, and guesses each next piece by the vectors of all."""
+
+    def __init__(self, trunk: Trunk) -> None:
+        super().__init__()
+        self.trunk = trunk
+
+    def forward(self, pieces: Tensor) -> Tensor:
+        """Return how likely each piece is behind each of these (windows × pieces), as logits."""
+        count = pieces.shape[1]
+        seen = torch.ones(count, count, dtype=torch.bool, device=pieces.device).tril()
+        return F.linear(self.trunk(pieces, seen[None, None]), self.trunk.embedding.weight)
+
+    def cache(self, stories: int, length: int) -> Cache:
+        """Return room for so many pieces of so many stories."""
+        weight = self.trunk.embedding.weight
+        rooms = []
+        for layer in self.trunk.layers:
+            attention = cast(Any, layer).attention
+            shape = (stories, attention.kv_heads, length, weight.shape[1] // attention.heads)
+            rooms.append((weight.new_zeros(shape), weight.new_zeros(shape)))
+        return rooms
+
+    def step(self, pieces: Tensor, place: int, cache: Cache) -> Tensor:
+        """Return the logits of what follows one more piece of each story, which stands at `place`."""
+        trunk = self.trunk
+        states = trunk.embedding(pieces)[:, None]  # (stories, 1, width)
+        turn = rotation(torch.tensor([place], device=pieces.device), trunk.paces)
+        for layer, (keys, values) in zip(trunk.layers, cache, strict=True):
+            attention, inner = cast(Any, layer).attention, cast(Any, layer).inner
+            heads, shared = attention.heads, attention.kv_heads
+            projected = attention.input(attention.norm(states)).unflatten(-1, (heads + 2 * shared, -1)).transpose(1, 2)
+            asked, key, value = projected.split([heads, shared, shared], dim=1)
+            keys[:, :, place], values[:, :, place] = rotated(key, turn)[:, :, 0], value[:, :, 0]
+            # Heads that share keys ask as if they were places behind one another.
+            asked = rotated(asked, turn).view(len(pieces), shared, heads // shared, -1)
+            found = F.scaled_dot_product_attention(asked, keys[:, :, : place + 1], values[:, :, : place + 1])
+            states = states + attention.output(found.flatten(1)[:, None])
+            states = states + inner(states)
+        return F.linear(trunk.norm(states[:, 0]), trunk.embedding.weight)
+
+
+class Storyteller:
+    """A speaker with its vocabulary, and the text it learned from."""
+
+    def __init__(self, trunk: Trunk, vocabulary: Pieces, pack: Pack, *, length: int = 256) -> None:
+        """Take what is to be learned; stories have `length` pieces."""
+        encoded = pack.encoded(vocabulary, {})
+        if len(encoded.pieces) < length * (_HELD_OUT + 1):
+            raise InputError(
+                f"the packs have too few words to learn from; give {length * (_HELD_OUT + 1)} pieces or more"
+            )
+        self.speaker, self.vocabulary, self.length, self.sources = Speaker(trunk), vocabulary, length, pack.sources
+        self.pieces, self.ends = torch.from_numpy(encoded.pieces), encoded.ends
+        self.known = torch.zeros(len(vocabulary), dtype=torch.bool)
+        self.known[torch.from_numpy(np.unique(encoded.pieces))] = True
+
+    def learn(self, loop: LoopOptions, *, batch: int, log: Callable[[dict[str, float]], None]) -> None:
+        """Learn the text, for as long as the options say."""
+        device = torch_loop.choose_device(loop.device)
+        pieces, last = self.pieces.to(device), len(self.pieces) - self.length * _HELD_OUT
+        steps = max(1, last // (self.length * batch))
+        within = torch.arange(self.length, device=device)
+
+        def batches(epoch: int) -> Iterator[Tensor]:
+            chance = torch.Generator().manual_seed(loop.seed * 1000 + epoch)
+            for _ in range(steps):
+                first = torch.randint(last - self.length + 1, (batch, 1), generator=chance).to(device)
+                yield pieces[first + within]
+
+        def loss(speaker: nn.Module, read: Tensor) -> Tensor:
+            logits = speaker(read)[:, :-1].flatten(0, 1)
+            return F.cross_entropy(logits.float(), read[:, 1:].flatten())
+
+        def score(speaker: nn.Module) -> dict[str, float]:
+            return {"dev": -float(loss(speaker, pieces[last:].view(_HELD_OUT, self.length)))}
+
+        with torch.random.fork_rng():
+            torch.manual_seed(loop.seed)
+            self.speaker = cast(
+                Speaker,
+                torch_loop.fit(
+                    self.speaker, batches=batches, steps=steps, loss=loss, score=score, options=loop, log=log
+                ),
+            )
+
+    @torch.no_grad()
+    def tell(
+        self, stories: int, *, device: torch.device, seed: int, given: int = 8, least: float = 0.03
+    ) -> list[list[int]]:
+        """Return stories as pieces; the first `given` are of the text.
+
+        A piece that is less than `least` times as likely as the likeliest one is never told.
+        """
+        speaker, known = self.speaker.to(device), self.known.to(device)
+        begins = np.random.default_rng(seed).choice(np.searchsorted(self.ends, self.ends[-1] - given), stories)
+        starts = torch.from_numpy(self.ends[begins])[:, None]
+        told = torch.empty((stories, self.length), dtype=torch.int64, device=device)
+        told[:, :given] = self.pieces[starts + torch.arange(given)].to(device)
+        cache, chance = speaker.cache(stories, self.length), torch.Generator(device).manual_seed(seed)
+        for number in range(self.length - 1):
+            logits = speaker.step(told[:, number], number, cache)
+            if number + 1 < given:
+                continue
+            logits = logits.float().masked_fill(~known, -math.inf)
+            logits = logits.masked_fill(logits < logits.amax(1, keepdim=True) + math.log(least), -math.inf)
+            # The likeliest one after noise of this kind is drawn as often as it is likely.
+            noise = torch.empty_like(logits).exponential_(generator=chance).log()
+            told[:, number + 1] = (logits - noise).argmax(1)
+        rows: list[list[int]] = told.cpu().tolist()
+        return rows
+
+    def pack(self, rows: Sequence[Sequence[int]]) -> Pack:
+        """Return stories as a pack of words whose marks and cases nobody knows."""
+        first_seen: dict[str, int] = {}
+        normal: dict[str, str] = {}
+        numbers: list[int] = []
+        begins: list[int] = []
+        for text in self.vocabulary.written(rows):
+            begins.append(len(numbers))
+            for word in text.split()[:-1]:  # the last one may be cut
+                if word not in normal:
+                    normal[word] = normalise(word)
+                if normal[word]:
+                    numbers.append(first_seen.setdefault(normal[word], len(first_seen)))
+        row = np.array(numbers, dtype=np.uint32)
+        unknown = np.full(len(row), UNKNOWN, dtype=np.uint8)
+        documents: Ints = np.unique(np.array([begin for begin in begins if begin < len(row)], dtype=np.int64))
+        return Pack(tuple(first_seen), row, {"mark": unknown, "case": unknown}, documents, {}, self.sources)
+
+
+def tagged(pack: Pack, teacher: Any) -> Pack:
+    """Return a pack with the marks and cases that a teacher finds likeliest."""
+    said = teacher.chances(pack.encoded(teacher.vocabulary, teacher.labels))
+    tags = {}
+    for task, names in _LABELS.items():
+        places = np.array([names.index(name) for name in teacher.labels[task]], dtype=np.uint8)
+        tags[task] = places[said[task].argmax(axis=1)]
+    return replace(pack, tags=tags)
+
+
+def _told(teller: Storyteller, words: int, at_once: int, device: torch.device, seed: int) -> list[Pack]:
+    """Tell stories until there are so many words; while some are told, those before them are written down."""
+    parts: list[Pack] = []
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[Pack] | None = None
+        while sum(map(len, parts)) < words:
+            rows = teller.tell(at_once, device=device, seed=seed)
+            if writing is not None:
+                parts.append(writing.result())
+            writing = writer.submit(teller.pack, rows)
+            seed += 1
+        if writing is not None:
+            parts.append(writing.result())
+    return parts
+
+
+def main() -> int:
+    """Learn, tell, and write the pack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packs", nargs="+", type=Path, metavar="PACK", help="what it learns; twice counts twice")
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="PACK")
+    parser.add_argument("--pretrained", default="runs/pretrained/smollm2.gguf", metavar="GGUF")
+    parser.add_argument("--teacher", required=True, type=Path, metavar="MODEL_DIR", help="whose marks the words get")
+    parser.add_argument("--seconds", type=float, default=60, help="how long it learns (60)")
+    parser.add_argument("--words", type=int, default=60_000_000, help="how many words it tells (60,000,000)")
+    parser.add_argument("--at-once", type=int, default=4096, metavar="N", help="stories told side by side (4,096)")
+    parser.add_argument("--batch", type=int, default=128, metavar="N", help="windows in a batch of learning (128)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="auto")
+    given = parser.parse_args()
+    try:
+        teacher = cast(Any, load(given.teacher)).to(given.device)
+        model = Llama.create(
+            name="storyteller", version="1", labels=_LABELS, options={"pretrained": given.pretrained}, words=()
+        )
+        heard = Pack.joined([Pack.load(path) for path in given.packs])
+        teller = Storyteller(cast(Any, model.network).trunk, cast(Pieces, model.vocabulary), heard)
+        device = torch_loop.choose_device(given.device)
+        loop = LoopOptions(
+            epochs=100, seconds=given.seconds, rate=2e-4, seed=given.seed, device=given.device,
+            compile="layers" if device.type == "cuda" else "",
+        )  # fmt: skip
+        teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
+        teller.speaker.to(device, torch.bfloat16)
+        pack = tagged(Pack.joined(_told(teller, given.words, given.at_once, device, given.seed)), teacher)
+        pack.save(given.output)
+    except InterpunctError as error:
+        print(f"storyteller.py: error: {error}", file=sys.stderr)
+        return 1
+    print(f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} stories in {given.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""The storyteller: what it guesses piece by piece, what it learns, and the packs of what it tells."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+import storyteller
+from interpunct.cases import CASES
+from interpunct.errors import InputError
+from interpunct.labels import MARKS, parse_text
+from interpunct.models.llama import Llama, Network
+from interpunct.models.loop_options import LoopOptions
+from interpunct.models.pieces import Pieces
+from interpunct.train.pack import UNKNOWN, Pack
+from interpunct.transcript import Transcript
+from storyteller import Speaker, Storyteller, tagged
+
+TEXT = "One two three four five. Six, seven eight? Nine ten eleven twelve. "
+CPU = torch.device("cpu")
+LABELS = {"mark": MARKS, "case": CASES}
+
+
+def heard(times: int = 40) -> Pack:
+    return Pack.of([Transcript(parse_text(TEXT * times))], sources=("talks:train",))
+
+
+def made(seed: int = 1) -> Llama:
+    shape = {"width": 32, "layers": 2, "heads": 4, "kv_heads": 2, "inner": 64, "theta": 1000.0, "vocabulary": 80}
+    return Llama.create(name="tiny", version="1", labels=LABELS, options=shape, words=list(heard().words), seed=seed)
+
+
+def teller(length: int = 12) -> Storyteller:
+    model = made()
+    return Storyteller(cast(Network, model.network).trunk, cast(Pieces, model.vocabulary), heard(), length=length)
+
+
+@pytest.fixture(scope="module")
+def learned() -> Storyteller:
+    found = teller()
+    rows: list[dict[str, float]] = []
+    found.learn(LoopOptions(epochs=6, rate=1e-2, device="cpu"), batch=4, log=rows.append)
+    assert rows[-1]["dev"] > rows[0]["dev"] > -5
+    return found
+
+
+@torch.no_grad()
+def test_speaker_guesses_the_same_piece_by_piece() -> None:
+    speaker = Speaker(cast(Network, made(seed=2).network).trunk)
+    pieces = torch.randint(2, 60, (3, 9), generator=torch.Generator().manual_seed(1))
+    cache, whole = speaker.cache(3, 9), speaker(pieces)
+    for place in range(9):
+        torch.testing.assert_close(speaker.step(pieces[:, place], place, cache), whole[:, place], atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_speaker_does_not_see_what_follows() -> None:
+    speaker = Speaker(cast(Network, made(seed=2).network).trunk)
+    one = torch.tensor([[5, 6, 7, 8, 9]])
+    other = torch.tensor([[5, 6, 7, 30, 31]])
+    torch.testing.assert_close(speaker(one)[:, :3], speaker(other)[:, :3])
+    assert not torch.allclose(speaker(one)[:, 3], speaker(other)[:, 3])
+
+
+def test_storyteller_tells_what_it_has_learned(learned: Storyteller) -> None:
+    words = heard().words
+    following = set(pairwise(heard().texts()))
+    pack = learned.pack(learned.tell(20, device=CPU, seed=1))
+    told = list(pack.texts())
+    assert set(told) <= set(words)
+    pairs = [pair for place, pair in enumerate(pairwise(told)) if place + 1 not in pack.documents]
+    assert np.mean([pair in following for pair in pairs]) > 0.9
+
+
+def test_storyteller_tells_the_same_by_the_same_seed_and_begins_with_the_text(learned: Storyteller) -> None:
+    one, again, other = (learned.tell(5, device=CPU, seed=seed, given=4) for seed in (1, 1, 2))
+    assert one == again != other
+    text = learned.pieces.tolist()
+    begins = {tuple(text[place : place + 4]) for place in learned.ends[:-1].tolist()}
+    assert all(tuple(row[:4]) in begins for row in (*one, *other))
+
+
+def test_storyteller_tells_nothing_that_is_far_less_likely(learned: Storyteller) -> None:
+    """With the limit at 1 only the likeliest piece is left, whatever the seed draws."""
+    for row in learned.tell(4, device=CPU, seed=3, least=1.0):
+        cache = learned.speaker.cache(1, len(row))
+        for place, piece in enumerate(row[:-1]):
+            logits = learned.speaker.step(torch.tensor([piece]), place, cache)
+            if place >= 7:
+                assert int(logits.masked_fill(~learned.known, -np.inf).argmax()) == row[place + 1]
+
+
+def test_pack_of_stories_has_words_of_nobody_knows_what_mark(learned: Storyteller) -> None:
+    rows = [[piece for word in text.split() for piece in learned.vocabulary.ids(word)] for text in
+            ("one two three", "six", "ten eleven twelve nine")]  # fmt: skip
+    pack = learned.pack(rows)
+    assert list(pack.texts()) == ["one", "two", "ten", "eleven", "twelve"]  # the last word may be cut
+    assert pack.documents.tolist() == [0, 2]
+    assert pack.sources == ("talks:train",)
+    assert set(pack.tags["mark"].tolist()) == set(pack.tags["case"].tolist()) == {UNKNOWN}
+
+
+def test_tagged_pack_has_what_the_teacher_finds_likeliest(learned: Storyteller) -> None:
+    class Teacher:
+        vocabulary = learned.vocabulary
+
+        def __init__(self) -> None:
+            self.labels = {"mark": ("", "?", ","), "case": ("upper", "lower")}
+
+        def chances(self, encoded: Any) -> dict[str, Any]:
+            rows = np.arange(len(encoded))
+            return {"mark": np.eye(3)[rows % 3], "case": np.eye(2)[rows % 2]}
+
+    pack = learned.pack([list(learned.pieces[:12].tolist())])
+    found = tagged(pack, Teacher())
+    right = ["", "?", ",", "", "?", ",", "", "?", ",", "", "?", ","][: len(pack)]
+    assert [MARKS[tag] for tag in found.tags["mark"].tolist()] == right
+    assert [CASES[tag] for tag in found.tags["case"].tolist()] == (["upper", "lower"] * 6)[: len(pack)]
+
+
+def test_storyteller_refuses_too_few_words() -> None:
+    with pytest.raises(InputError, match="too few words"):
+        teller(length=500)
+
+
+def test_command_writes_a_pack_to_learn_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard(400).save(tmp_path / "heard.pack")
+    made().save(tmp_path / "teacher")
+    speaks = made(seed=2)
+    monkeypatch.setattr(Llama, "create", lambda **_: speaks)
+    arguments = [
+        str(tmp_path / "heard.pack"), "-o", str(tmp_path / "told.pack"), "--teacher", str(tmp_path / "teacher"),
+        "--seconds", "1", "--words", "900", "--at-once", "3", "--batch", "2", "--device", "cpu",
+    ]  # fmt: skip
+    monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments])
+    assert storyteller.main() == 0
+    told = Pack.load(tmp_path / "told.pack")
+    assert 900 <= len(told) < 3000
+    assert told.tags["mark"].max() < len(MARKS)
+    assert f"{len(told):,} words" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["storyteller.py", str(tmp_path / "none.pack"), *arguments[1:]])
+    assert storyteller.main() == 1
+    assert "storyteller.py: error: " in capsys.readouterr().err
