@@ -30,6 +30,8 @@ _TABLES = ("embedding", "positions")
 _HALF_RANGE = 7
 _HALF_ZERO = 8
 """The half byte that is zero."""
+_LARGEST_HALF = np.linspace(1.0, 0.5, 11)
+"""What the largest half byte may stand for, as shares of a row's largest number, which is then cut off there."""
 
 
 def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> None:
@@ -126,7 +128,7 @@ class _Writer:
         if not graph.int8:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
         halves = name == "embedding" and table.shape[1] % 2 == 0
-        numbers, scale = _bytes(table.T, _HALF_RANGE if halves else _WHOLE_RANGE)
+        numbers, scale = _half_bytes(table.T) if halves else _bytes(table.T, _WHOLE_RANGE)
         found = self.halves(name, numbers.T, rows) if halves else self.bytes(name, numbers.T, rows)
         scales = graph.add("Gather", [graph.constant(f"{name}.scale", scale[:, None]), rows], f"{name}.scales")
         return graph.add("Mul", [found, scales], f"{name}.rows")
@@ -248,3 +250,19 @@ def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a matrix as whole numbers up to `largest`, and the scale of each column."""
     scale = (np.maximum(np.abs(matrix).max(axis=0), 1e-8) / largest).astype(np.float32)
     return np.round(matrix / scale).astype(np.int8), scale
+
+
+def _half_bytes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix as whole numbers of half a byte, and the scale of each column that leaves the least error."""
+    whole = np.maximum(np.abs(matrix).max(axis=0), 1e-8) / _HALF_RANGE
+    scale, least = whole, np.full(matrix.shape[1], np.inf)
+    for share in _LARGEST_HALF:
+        tried = (whole * share).astype(np.float32)
+        error = np.square(_rounded_half(matrix, tried) * tried - matrix).sum(axis=0)
+        scale, least = np.where(error < least, tried, scale), np.minimum(error, least)
+    return _rounded_half(matrix, scale).astype(np.int8), scale.astype(np.float32)
+
+
+def _rounded_half(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    rounded: np.ndarray = np.clip(np.round(matrix / scale), -_HALF_RANGE, _HALF_RANGE)
+    return rounded
