@@ -18,6 +18,7 @@ import torch
 from onnx import numpy_helper
 
 from interpunct.errors import ModelError
+from interpunct.export import halves
 from interpunct.export.graph import Graph
 from interpunct.models.dilated import (
     EPSILON,
@@ -135,8 +136,7 @@ def _numbers(table: np.ndarray, options: DilatedOptions) -> Floats:
     """Return the numbers of a table, which may be stored as bytes or as half bytes."""
     if options.table_bits == 4:
         if table.dtype == np.uint8:
-            halves = np.concatenate([table & 15, table >> 4], axis=1)
-            table = (halves.astype(np.float32) - 8) * NIBBLE_STEP
+            table = (halves.unpacked(table).astype(np.float32) - 8) * NIBBLE_STEP
         return (table / NIBBLE_GAIN).astype(np.float32)
     if table.dtype == np.uint8:
         return ((table.astype(np.float32) - _ZERO) * STEP).astype(np.float32)
@@ -343,10 +343,8 @@ def _looked_up(pen: _Pen, options: DilatedOptions, table: Floats, rows: str) -> 
     whole = (np.clip(np.round(table / step), lowest, highest) - lowest).astype(np.uint8)
     if options.table_bits == 8:
         return pen.add("Gather", pen.value(whole, np.uint8), rows, axis=0)
-    # A byte holds a number of the row's first half in its lower bits and one of the second half in its upper ones.
-    half, four = table.shape[1] // 2, pen.value(4, np.uint8)
-    packed = pen.value(whole[:, :half] | whole[:, half:] << 4, np.uint8)
-    both = pen.add("Gather", packed, rows, axis=0)
+    four = pen.value(4, np.uint8)
+    both = pen.add("Gather", pen.value(halves.packed(whole), np.uint8), rows, axis=0)
     second = pen.add("BitShift", pen.add("BitShift", both, four, direction="RIGHT"), four, direction="LEFT")
     return pen.add("Concat", pen.add("BitShift", both, four, direction="LEFT"), second, axis=1)
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from interpunct.export import halves
 from interpunct.export.graph import Graph
 from interpunct.models.transformer import NORM_EPSILON, Network, Transformer
 
@@ -63,8 +64,8 @@ def _stored(name: str, axes: int, stored: Mapping[str, np.ndarray]) -> np.ndarra
         return stored[f"{layer}.table"]
     if name in stored:
         return stored[name].T
-    halves = stored.get(f"{layer}.int4")
-    numbers = stored[f"{layer}.int8"] if halves is None else _halves(halves)
+    half_bytes = stored.get(f"{layer}.int4")
+    numbers = stored[f"{layer}.int8"] if half_bytes is None else halves.unpacked(half_bytes) - float(_HALF_ZERO)
     floats: np.ndarray = numbers * stored[f"{layer}.scale"]
     return floats if layer in _TABLES else floats.T
 
@@ -127,9 +128,12 @@ class _Writer:
         graph, table = self.graph, self.state[f"{name}.weight"]
         if not graph.int8:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
-        halves = name == "embedding" and table.shape[1] % 2 == 0
-        numbers, scale = _half_bytes(table.T) if halves else _bytes(table.T, _WHOLE_RANGE)
-        found = self.halves(name, numbers.T, rows) if halves else self.bytes(name, numbers.T, rows)
+        if name == "embedding" and table.shape[1] % 2 == 0:
+            numbers, scale = _half_bytes(table.T)
+            found = self.half_bytes(name, numbers.T, rows)
+        else:
+            numbers, scale = _bytes(table.T, _WHOLE_RANGE)
+            found = self.bytes(name, numbers.T, rows)
         scales = graph.add("Gather", [graph.constant(f"{name}.scale", scale[:, None]), rows], f"{name}.scales")
         return graph.add("Mul", [found, scales], f"{name}.rows")
 
@@ -138,22 +142,19 @@ class _Writer:
         found = self.graph.add("Gather", [self.graph.constant(f"{name}.int8", numbers), rows], f"{name}.bytes")
         return self.graph.add("Cast", [found], f"{name}.floats", to=TensorProto.FLOAT)
 
-    def halves(self, name: str, numbers: np.ndarray, rows: str) -> str:
-        """Write the lookup of rows of half bytes, as floats.
-
-        A byte holds a number of the row's first half in its lower bits and one of the second half in its upper ones.
-        """
-        graph, shifted = self.graph, (numbers + _HALF_ZERO).astype(np.uint8)
-        first, second = np.split(shifted, 2, axis=1)
-        both = graph.add("Gather", [graph.constant(f"{name}.int4", first | second << 4), rows], f"{name}.both")
+    def half_bytes(self, name: str, numbers: np.ndarray, rows: str) -> str:
+        """Write the lookup of rows of half bytes, as floats."""
+        graph = self.graph
+        stored = graph.constant(f"{name}.int4", halves.packed(numbers + _HALF_ZERO))
+        both = graph.add("Gather", [stored, rows], f"{name}.both")
         four = graph.constant("four", np.array(4, dtype=np.uint8))
         # Shifted to the left, what is above is lost; each half is then sixteen times the number.
         upper = graph.add("BitShift", [both, four], f"{name}.upper", direction="RIGHT")
-        halves = [
+        apart = [
             graph.add("BitShift", [given, four], f"{name}.{which}", direction="LEFT")
             for which, given in (("first", both), ("second", upper))
         ]
-        row = graph.add("Concat", halves, f"{name}.bytes", axis=-1)
+        row = graph.add("Concat", apart, f"{name}.bytes", axis=-1)
         row = graph.add("Cast", [row], f"{name}.sixteenths", to=TensorProto.FLOAT)
         row = graph.add("Mul", [row, self.number(f"{name}.sixteenth", 1 / 16)], f"{name}.shifted")
         return graph.add("Sub", [row, self.number(f"{name}.zero", _HALF_ZERO)], f"{name}.floats")
@@ -239,11 +240,6 @@ class _Writer:
         given = graph.add("QuantizeLinear", [states, scale, f"{zero}s"], f"{name}.states_bytes", axis=0)
         last_axis = graph.constant(f"{name}.axis", np.array([1]))
         return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), zero
-
-
-def _halves(table: np.ndarray) -> np.ndarray:
-    """Return the numbers of a table of half bytes."""
-    return np.concatenate([table & 15, table >> 4], axis=1).astype(np.float32) - _HALF_ZERO
 
 
 def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
