@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from interpunct.models.folder import Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.onnx import OnnxModel
 from interpunct.models.scores import Scores
-from interpunct.models.transformer import Transformer
+from interpunct.models.transformer import Network, Transformer
 from interpunct.restore import find_model
 from interpunct.transcript import Transcript
 
@@ -207,6 +207,20 @@ def test_recovered_model_is_exported_to_the_same_file(folder: Path, tmp_path: Pa
     assert list(first) == list(again)
     for name, value in first.items():
         np.testing.assert_allclose(again[name], value, rtol=1e-6, err_msg=name)
+
+
+def test_table_of_an_odd_width_is_bytes_and_comes_back(tmp_path: Path) -> None:
+    options = {"vocabulary": 60, "width": 15, "heads": 3, "layers": 1, "inner": 8, "positions": 64, "window": 16,
+               "overlap": 4}  # fmt: skip
+    odd = Transformer.create(
+        name="odd", version="1", labels={"mark": MARKS, "case": CASES}, options=options, words=TEXT.lower().split()
+    )
+    odd.save(tmp_path / "trained")
+    export(tmp_path / "trained", tmp_path / "small", int8=True)
+    assert tensors(onnx.load(tmp_path / "small" / "model.onnx"))["embedding.int8"].shape == (len(odd.vocabulary), 15)
+    recover(tmp_path / "small", tmp_path / "back")
+    back = cast(Network, Transformer.load(tmp_path / "back").network).embedding.weight
+    torch.testing.assert_close(back, cast(Network, odd.network).embedding.weight, atol=1e-3, rtol=0)
 
 
 def test_recovered_model_goes_on_learning(model: Transformer, folder: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from interpunct.features import Features
 from interpunct.labels import parse_text
 from interpunct.models.llama import Attention, Llama, LlamaOptions, Network, rotated, rotation
 from interpunct.models.loop_options import LoopOptions
+from interpunct.models.pieces import Pieces
 from interpunct.transcript import Transcript
 
 Floats = npt.NDArray[np.float64]
@@ -298,13 +299,14 @@ def test_pretrained_model_has_the_shape_of_its_file(written: Write) -> None:
 
 def test_pretrained_vocabulary_reads_words_as_in_running_text(written: Write) -> None:
     path, _ = written()
-    vocabulary = made(pretrained=str(path)).vocabulary
+    vocabulary = cast(Pieces, made(pretrained=str(path)).vocabulary)
     tokens = gguf_tokens()
     cut = {word: [tokens[piece] for piece in vocabulary.ids(word)] for word in ("so", "sos", "don't", "00", "é")}
     assert cut == {
         "so": ["Ġso"], "sos": ["Ġso", "s"], "don't": ["Ġdon", "'t"], "00": ["Ġ", "0", "0"], "é": ["Ġ", "Ã", "©"],
     }  # fmt: skip
     assert [tokens[piece] for piece in vocabulary.ids("ж")] == ["Ġ", "<|im_start|>", "¶"]  # its first byte is unknown
+    assert vocabulary.written([[piece for word in cut for piece in vocabulary.ids(word)], []]) == [" ".join(cut), ""]
     assert vocabulary.ids("") == (1,)
     assert 0 not in vocabulary.ids("<|endoftext|>")
     assert len(vocabulary.ids("x" * 99)) == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -12,11 +13,12 @@ import torch
 
 import storyteller
 from interpunct.cases import CASES
-from interpunct.errors import InputError
+from interpunct.errors import InputError, ModelError
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.llama import Llama, Network
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import Pieces
+from interpunct.restore import find_model
 from interpunct.train.pack import UNKNOWN, Pack
 from interpunct.transcript import Transcript
 from storyteller import Speaker, Storyteller, tagged
@@ -123,6 +125,25 @@ def test_tagged_pack_has_what_the_teacher_finds_likeliest(learned: Storyteller) 
     assert [CASES[tag] for tag in found.tags["case"].tolist()] == (["upper", "lower"] * 6)[: len(pack)]
 
 
+def test_vocabulary_writes_the_words_that_it_cut_apart(learned: Storyteller, tmp_path: Path) -> None:
+    words = ["eleven", "unheard-of", "two"]
+    row = [piece for word in words for piece in learned.vocabulary.ids(word)]
+    assert learned.vocabulary.written([row, row[:1]])[0].split()[0] == "eleven"
+    saved = tmp_path / "pieces.json"
+    learned.vocabulary.save(saved)
+    known = json.loads(saved.read_text())
+    saved.write_text(json.dumps({**known, "decoder": None}))
+    with pytest.raises(ModelError, match="how pieces are written"):
+        Pieces.load(saved, longest=8).written([row])
+
+
+def test_moved_speaker_keeps_its_positions(learned: Storyteller) -> None:
+    paces = learned.speaker.trunk.paces.clone()
+    learned.to(CPU)
+    assert torch.equal(learned.speaker.trunk.paces, paces)
+    assert learned.speaker.trunk.paces.dtype == torch.float32
+
+
 def test_storyteller_refuses_too_few_words() -> None:
     with pytest.raises(InputError, match="too few words"):
         teller(length=500)
@@ -148,3 +169,9 @@ def test_command_writes_a_pack_to_learn_from(
     monkeypatch.setattr("sys.argv", ["storyteller.py", str(tmp_path / "none.pack"), *arguments[1:]])
     assert storyteller.main() == 1
     assert "storyteller.py: error: " in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, "--teacher", str(find_model("fast"))])
+    assert storyteller.main() == 1
+    assert "it cannot read packs; name a trained network" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, "--words", "0"])
+    with pytest.raises(SystemExit):
+        storyteller.main()

@@ -5,8 +5,8 @@
 
 A language model learns for a while what packs hold, words without marks or capitals, and then tells stories: each
 begins with a few words from the packs and goes on by chance, without the pieces that are unlikely. A pack of them has
-the marks and cases that the teacher gives its words. A network that learned a text by heart says less of another one
-than its figures promise; of these it has read none.
+the marks and cases that the teacher gives its words. A teacher is too sure of text that it knows by heart; these
+stories it has never read.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from interpunct.labels import MARKS
 from interpunct.models import load, torch_loop
 from interpunct.models.llama import Llama, Trunk, rotated, rotation
 from interpunct.models.loop_options import LoopOptions
-from interpunct.models.pieces import Pieces
+from interpunct.models.pieces import PAD, Pieces
+from interpunct.models.pieces import UNKNOWN as NO_PIECE
 from interpunct.models.scores import Ints
+from interpunct.train import distil
 from interpunct.train.pack import UNKNOWN, Pack
 
 Cache = list[tuple[Tensor, Tensor]]
@@ -41,7 +43,9 @@ Cache = list[tuple[Tensor, Tensor]]
 
 _HELD_OUT = 16
 """Windows at the end of the text that are not learned but scored."""
+_LONGEST = 64
 _LABELS = {"mark": MARKS, "case": CASES}
+_BROKEN = "\ufffd"  # what is written for bytes that are no letter
 
 
 class Speaker(nn.Module):
@@ -100,6 +104,14 @@ class Storyteller:
         self.pieces, self.ends = torch.from_numpy(encoded.pieces), encoded.ends
         self.known = torch.zeros(len(vocabulary), dtype=torch.bool)
         self.known[torch.from_numpy(np.unique(encoded.pieces))] = True
+        self.known[[PAD, NO_PIECE]] = False
+
+    def to(self, device: torch.device) -> None:
+        """Move the speaker; on a GPU its weights become half as long. Positions stay exact, or they would drift."""
+        self.speaker.to(device)
+        if device.type == "cuda":
+            for parameter in self.speaker.parameters():
+                parameter.data = parameter.data.bfloat16()
 
     def learn(self, loop: LoopOptions, *, batch: int, log: Callable[[dict[str, float]], None]) -> None:
         """Learn the text, for as long as the options say."""
@@ -138,7 +150,7 @@ class Storyteller:
 
         A piece that is less than `least` times as likely as the likeliest one is never told.
         """
-        speaker, known = self.speaker.to(device), self.known.to(device)
+        speaker, known = self.speaker, self.known.to(device)
         begins = np.random.default_rng(seed).choice(np.searchsorted(self.ends, self.ends[-1] - given), stories)
         starts = torch.from_numpy(self.ends[begins])[:, None]
         told = torch.empty((stories, self.length), dtype=torch.int64, device=device)
@@ -166,7 +178,7 @@ class Storyteller:
             begins.append(len(numbers))
             for word in text.split()[:-1]:  # the last one may be cut
                 if word not in normal:
-                    normal[word] = normalise(word)
+                    normal[word] = "" if _BROKEN in word else normalise(word)
                 if normal[word]:
                     numbers.append(first_seen.setdefault(normal[word], len(first_seen)))
         row = np.array(numbers, dtype=np.uint32)
@@ -177,12 +189,24 @@ class Storyteller:
 
 def tagged(pack: Pack, teacher: Any) -> Pack:
     """Return a pack with the marks and cases that a teacher finds likeliest."""
-    said = teacher.chances(pack.encoded(teacher.vocabulary, teacher.labels))
+    said = distil.asked(teacher, pack)
     tags = {}
     for task, names in _LABELS.items():
         places = np.array([names.index(name) for name in teacher.labels[task]], dtype=np.uint8)
         tags[task] = places[said[task].argmax(axis=1)]
     return replace(pack, tags=tags)
+
+
+def _teacher(folder: Path, device: torch.device) -> Any:
+    """Load a teacher; one that cannot give marks and cases is refused before anything is told."""
+    teacher: Any = load(folder)
+    missing = [task for task in _LABELS if task not in teacher.labels]
+    if missing or not all(hasattr(each, "chances") for each in getattr(teacher, "members", (teacher,))):
+        what = f"it gives no {missing[0]}" if missing else "it cannot read packs"
+        raise InputError(f"no teacher for this: {what}; name a trained network or an ensemble", path=str(folder))
+    for member in getattr(teacher, "members", (teacher,)):
+        member.to(str(device))
+    return teacher
 
 
 def _told(teller: Storyteller, words: int, at_once: int, device: torch.device, seed: int) -> list[Pack]:
@@ -215,20 +239,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
+    if min(given.seconds, given.words, given.at_once, given.batch) <= 0:
+        parser.error("--seconds, --words, --at-once and --batch must be above 0")
     try:
-        teacher = cast(Any, load(given.teacher)).to(given.device)
-        model = Llama.create(
-            name="storyteller", version="1", labels=_LABELS, options={"pretrained": given.pretrained}, words=()
-        )
+        device = torch_loop.choose_device(given.device)
+        teacher = _teacher(given.teacher, device)
+        # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
+        options = {"pretrained": given.pretrained, "longest_word": _LONGEST}
+        model = Llama.create(name="storyteller", version="1", labels=_LABELS, options=options, words=())
         heard = Pack.joined([Pack.load(path) for path in given.packs])
         teller = Storyteller(cast(Any, model.network).trunk, cast(Pieces, model.vocabulary), heard)
-        device = torch_loop.choose_device(given.device)
         loop = LoopOptions(
             epochs=100, seconds=given.seconds, rate=2e-4, seed=given.seed, device=given.device,
             compile="layers" if device.type == "cuda" else "",
         )  # fmt: skip
         teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
-        teller.speaker.to(device, torch.bfloat16)
+        teller.to(device)
         pack = tagged(Pack.joined(_told(teller, given.words, given.at_once, device, given.seed)), teacher)
         pack.save(given.output)
     except InterpunctError as error:

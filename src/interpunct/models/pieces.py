@@ -84,4 +84,6 @@ class Pieces:
 
     def written(self, rows: Iterable[Sequence[int]]) -> list[str]:
         """Return each row of pieces as text, words apart: the way back from `ids`, but for what was clipped."""
+        if self._tokenizer.decoder is None:
+            raise ModelError("its vocabulary does not tell how pieces are written as words; learn it anew")
         return [text.strip() for text in self._tokenizer.decode_batch(list(rows), skip_special_tokens=False)]

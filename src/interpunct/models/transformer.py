@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from interpunct.errors import InputError
+from interpunct.errors import InputError, ModelError
 from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, evenly_spaced, word_pieces
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
@@ -150,8 +150,10 @@ class Transformer(SequenceModel[TransformerOptions]):
         return word_pieces(published, words, size=options.vocabulary, longest=options.longest_word)
 
     def adopt(self, before: Self) -> None:
-        """Take the weights of a trained model; where that has fewer layers, others are put between them."""
+        """Take the weights of a trained model; where that has fewer layers, new ones are put behind some of them."""
         layers = before.options.layers
+        if self.options.layers > 2 * layers:
+            raise ModelError(f"{before.name} has {layers} layers; layers can be {2 * layers} at most when it goes on")
         self.network.load_state_dict(deepened(before.network.state_dict(), layers, max(layers, self.options.layers)))
 
     def prepare(self) -> None:
@@ -162,7 +164,9 @@ class Transformer(SequenceModel[TransformerOptions]):
 
 
 def deepened(state: Mapping[str, Tensor], layers: int, asked: int) -> dict[str, Tensor]:
-    """Return a network's weights with new layers between its own, evenly spaced, that change next to nothing yet.
+    """Return a network's weights with new layers behind some of its own that change next to nothing yet.
+
+    They are evenly spaced; one stands behind the last layer.
 
     A new layer is that before it, whose two sums add nothing; what its norms read has the length and mean that the
     norm before them gave it, so that scaled by these it passes nearly as it was.

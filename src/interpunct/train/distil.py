@@ -81,7 +81,7 @@ def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack], *, kept: Path 
     if kept is not None and kept.exists():
         said = _read_kept(kept, teacher, once)
     else:
-        said = _asked(teacher, once)
+        said = asked(teacher, once)
         if kept is not None:
             _keep(kept, said, teacher, once)
     begins = np.cumsum([0, *map(len, read)]).tolist()
@@ -93,7 +93,7 @@ def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack], *, kept: Path 
     return replace(Pack.joined(packs).encoded(model.vocabulary, model.labels), targets=targets)
 
 
-def _asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
+def asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
     """Return what a teacher says of every word of a pack, in its own order of labels."""
     members = getattr(teacher, "members", (teacher,))
     for member in members:
