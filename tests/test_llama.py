@@ -14,7 +14,7 @@ import torch
 from tokenizers import pre_tokenizers
 
 from interpunct.decode.windows import scored
-from interpunct.errors import ConfigError, InputError, MissingExtraError
+from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
 from interpunct.features import Features
 from interpunct.labels import parse_text
 from interpunct.models.llama import Attention, Llama, LlamaOptions, Network, rotated, rotation
@@ -178,6 +178,28 @@ def test_model_saved_and_loaded_gives_the_same_scores(tmp_path: Path) -> None:
     windows = [Features.of(["so", "how"]), Features.of(["fine"])]
     for one, other in zip(scored(model, windows), scored(Llama.load(tmp_path / "m"), windows), strict=True):
         np.testing.assert_array_equal(one.tasks["mark"], other.tasks["mark"])
+
+
+def test_model_goes_on_with_some_of_its_layers(tmp_path: Path) -> None:
+    model = made(layers=4)
+    model.save(tmp_path / "deep")
+    window = Features.of("the mail is going".split())
+
+    def said(folder: str, **options: Any) -> npt.NDArray[np.float32]:
+        on = Llama.go_on(tmp_path / folder, name="l", version="2", options=options)
+        on.save(tmp_path / "last")
+        return on.forward([window])[0].tasks["mark"]
+
+    layers = network_of(model).trunk.layers
+    for options, places in (({"layers": 2}, (1, 3)), ({"layers": 3, "keep_layers": [1, 2, 4]}, (0, 1, 3))):
+        found = said("deep", **options)
+        network_of(model).trunk.layers = torch.nn.ModuleList(layers[place] for place in places)
+        np.testing.assert_array_equal(found, model.forward([window])[0].tasks["mark"])
+    np.testing.assert_array_equal(said("last"), found)
+    with pytest.raises(ModelError, match="there are 3; ask for fewer"):
+        said("last", layers=5)
+    with pytest.raises(ConfigError, match=r"name it in model\.start"):
+        made(layers=1, keep_layers=[2])
 
 
 @pytest.mark.parametrize(

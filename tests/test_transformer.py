@@ -17,13 +17,13 @@ from interpunct.cases import CASES
 from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.features import Features, normalise
 from interpunct.labels import MARKS, parse_text
+from interpunct.models.depth import evenly_spaced
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import PAD, UNKNOWN
 from interpunct.models.pretrained_encoder import (
     PretrainedEncoder,
     WordPieces,
     convert,
-    evenly_spaced,
     read_published,
     word_pieces,
 )
@@ -319,7 +319,7 @@ def test_transformer_refuses_an_encoder_of_another_shape(published: Path) -> Non
     "bad",
     [
         {"heads": 3}, {"positions": 15}, {"context": "whole", "overlap": 0}, {"keep_layers": [1]}, {"dropout": 1.5},
-        {"keep_layers": [1, 2]}, {"attention_dropout": -0.1}, {"keep_layers": [0, 1]},
+        {"keep_layers": [1, 2]}, {"attention_dropout": -0.1}, {"keep_layers": [0, 1]}, {"keep_layers": [2, 1]},
     ],
     ids=str,
 )  # fmt: skip
@@ -407,9 +407,32 @@ def test_transformer_that_goes_on_with_more_layers_says_nearly_the_same(tmp_path
     said = np.exp(model.forward([window])[0].tasks["mark"])
     assert distance(4, 4) == 0
     assert 0 < distance(4, 6) < 0.1 * float(np.ptp(said, axis=0).max())
-    for count, reason in ((3, "another shape"), (9, "layers can be 8 at most")):
-        with pytest.raises(ModelError, match=reason):
-            Transformer.go_on(tmp_path / "shallow", name="t", version="2", options={"layers": count})
+    with pytest.raises(ModelError, match="layers can be 8 at most"):
+        Transformer.go_on(tmp_path / "shallow", name="t", version="2", options={"layers": 9})
+
+
+def test_transformer_goes_on_with_some_of_its_layers(published: Path, tmp_path: Path) -> None:
+    model = made(published, keep_layers=[1, 2, 4], layers=3)
+    model.save(tmp_path / "deep")
+
+    def gone_on(folder: str, **options: Any) -> Transformer:
+        return Transformer.go_on(tmp_path / folder, name="t", version="2", options=options)
+
+    old = network_of(model).state_dict()
+    for options, places in (({"layers": 2}, (1, 2)), ({"layers": 2, "keep_layers": [1, 3]}, (0, 2))):
+        shallow = gone_on("deep", **options)
+        state = network_of(shallow).state_dict()
+        assert len(network_of(shallow).layers) == 2
+        for name, value in state.items():
+            part, _, rest = name.partition(".")
+            number, _, inside = rest.partition(".")
+            source = f"layers.{places[int(number)]}.{inside}" if part == "layers" else name
+            assert torch.equal(value, old[source]), name
+    shallow.save(tmp_path / "shallow")
+    assert gone_on("shallow").options.keep_layers == ()  # what it began with is not what the next one keeps
+    assert len(network_of(gone_on("shallow", layers=3)).layers) == 3
+    with pytest.raises(ModelError, match=r"\(1, 3\) are asked for, and there are 2"):
+        gone_on("shallow", layers=2, keep_layers=[1, 3])
 
 
 def test_deepened_layers_stand_between_the_old_ones_and_learn(tmp_path: Path) -> None:

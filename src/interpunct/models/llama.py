@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from interpunct import config
 from interpunct.errors import ConfigError, InputError
+from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.gguf_weights import GgufFile, find_gguf
 from interpunct.models.pieces import Vocabulary
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
@@ -48,9 +49,12 @@ class LlamaOptions(SequenceOptions):
     """Dropout of the last states, before the branches of the tasks."""
     layer_dropout: float = 0.0
     """Dropout of what each part of a layer adds."""
+    keep_layers: tuple[int, ...] = ()
+    """Which layers stay of `model.start`'s, counted from 1; where nothing is said, `layers` of them, evenly spaced."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_kept(self.keep_layers, self.layers)
         if self.pretrained:  # the shape is the file's, and is not known yet
             return
         if self.width % (2 * self.heads):
@@ -196,8 +200,16 @@ class Llama(SequenceModel[LlamaOptions]):
             return GgufFile(find_gguf(options.pretrained)).vocabulary(longest=options.longest_word)
         return SequenceModel.learn_vocabulary(words, options)
 
+    def adopt(self, before: Self) -> None:
+        """Take the weights of a trained model, of its layers those that stay."""
+        layers = before.options.layers
+        kept = self.options.keep_layers or evenly_spaced(self.options.layers, layers)
+        self.network.load_state_dict(shortened(before.network.state_dict(), kept, layers, inside="trunk."))
+
     def prepare(self) -> None:
         """Fill a new network's trunk with the pretrained weights."""
+        if self.options.keep_layers:
+            raise ConfigError(["options.keep_layers are of another network's; name it in model.start"])
         if not self.options.pretrained:
             return
         path = find_gguf(self.options.pretrained)

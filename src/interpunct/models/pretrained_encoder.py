@@ -98,15 +98,6 @@ class PretrainedEncoder:
         return found
 
 
-def evenly_spaced(kept: int, layers: int) -> tuple[int, ...]:
-    """Return which of the layers stay, counted from 1: the last one always, the others as far apart as can be.
-
-    >>> evenly_spaced(6, 12), evenly_spaced(4, 6), evenly_spaced(1, 12)
-    ((2, 4, 6, 8, 10, 12), (2, 3, 5, 6), (12,))
-    """
-    return tuple(-(-layers * place // kept) for place in range(1, kept + 1))
-
-
 # The vocabulary
 
 

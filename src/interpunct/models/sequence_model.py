@@ -36,8 +36,10 @@ from interpunct.models.shown import Batch, Shown, covering
 from interpunct.transcript import Transcript
 
 WEIGHTS = "weights.pt"
-FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads", "keep_layers")
+FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads")
 """Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
+_BEGAN_WITH = ("keep_layers",)
+"""Options that tell what a model took of the one it began with, and nothing of one that goes on from it."""
 _LONGEST_OF_CUDNN = 65_535
 
 
@@ -176,7 +178,8 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         if fixed:
             raise ModelError(f"{folder}: {', '.join(fixed)} cannot change when training goes on; leave them out")
         before = cls.load(folder)
-        merged = config.build(cls.OPTIONS, {**described.options, **options})
+        inherited = {name: value for name, value in described.options.items() if name not in _BEGAN_WITH}
+        merged = config.build(cls.OPTIONS, {**inherited, **options})
         description = replace(
             before.description,
             name=name,

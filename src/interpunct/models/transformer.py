@@ -19,9 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from interpunct.errors import InputError, ModelError
+from interpunct.errors import ConfigError, InputError, ModelError
+from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.pieces import PAD, Vocabulary
-from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, evenly_spaced, word_pieces
+from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, word_pieces
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
 
 NORM_EPSILON = 1e-12  # BERT's
@@ -45,7 +46,8 @@ class TransformerOptions(SequenceOptions):
     pretrained: str = ""
     """A file made by `pretrained_encoder.convert`; without one, weights are random and pieces learned."""
     keep_layers: tuple[int, ...] = ()
-    """Which of the pretrained layers stay, counted from 1; where nothing is said, `layers` of them, evenly spaced."""
+    """Which layers stay of the pretrained ones, or of `model.start`'s, counted from 1; where nothing is said, `layers`
+    of them, evenly spaced."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,10 +55,7 @@ class TransformerOptions(SequenceOptions):
             raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
         if self.context == "whole" or max(self.window, self.longest, self.pieces) > self.positions:
             raise ValueError(f"positions {self.positions} must be enough for a window; make it shorter")
-        if self.keep_layers and len(self.keep_layers) != self.layers:
-            raise ValueError(f"keep_layers {self.keep_layers} must name as many layers as layers, {self.layers}")
-        if self.keep_layers and not self.pretrained:
-            raise ValueError("keep_layers are of a pretrained encoder; name one in pretrained")
+        check_kept(self.keep_layers, self.layers)
 
 
 class Layer(nn.Module):
@@ -150,14 +149,20 @@ class Transformer(SequenceModel[TransformerOptions]):
         return word_pieces(published, words, size=options.vocabulary, longest=options.longest_word)
 
     def adopt(self, before: Self) -> None:
-        """Take the weights of a trained model; where that has fewer layers, new ones are put behind some of them."""
-        layers = before.options.layers
-        if self.options.layers > 2 * layers:
+        """Take the weights of a trained model: of its layers those that stay, and new ones where it has too few."""
+        asked, layers, state = self.options.layers, before.options.layers, before.network.state_dict()
+        if asked > 2 * layers:
             raise ModelError(f"{before.name} has {layers} layers; layers can be {2 * layers} at most when it goes on")
-        self.network.load_state_dict(deepened(before.network.state_dict(), layers, max(layers, self.options.layers)))
+        if asked > layers and not self.options.keep_layers:
+            self.network.load_state_dict(deepened(state, layers, asked))
+        else:
+            kept = self.options.keep_layers or evenly_spaced(asked, layers)
+            self.network.load_state_dict(shortened(state, kept, layers))
 
     def prepare(self) -> None:
         """Fill a new network with pretrained weights."""
+        if self.options.keep_layers and not self.options.pretrained:
+            raise ConfigError(["options.keep_layers are of another network's; name it in pretrained or model.start"])
         if self.options.pretrained and isinstance(self.vocabulary, WordPieces):
             pretrained = PretrainedEncoder.load(Path(self.options.pretrained))
             fill(cast(Network, self.network), pretrained, self.options, self.vocabulary.names())
@@ -171,7 +176,7 @@ def deepened(state: Mapping[str, Tensor], layers: int, asked: int) -> dict[str, 
     A new layer is that before it, whose two sums add nothing; what its norms read has the length and mean that the
     norm before them gave it, so that scaled by these it passes nearly as it was.
     """
-    copied = set(evenly_spaced(asked - layers, layers)) if asked > layers else set()
+    copied = set(evenly_spaced(asked - layers, layers))
     sources = [(layer, new) for layer in range(layers) for new in ((False, True) if layer + 1 in copied else (False,))]
     grown = {name: value for name, value in state.items() if not name.startswith("layers.")}
     for place, (source, new) in enumerate(sources):
