@@ -20,6 +20,7 @@ from interpunct.tables import resolve
 WRITERS: dict[str, str] = {
     "bigru": "interpunct.export.bigru:write",
     "dilated": "interpunct.export.dilated:write",
+    "llama": "interpunct.export.llama:write",
     "transformer": "interpunct.export.transformer:write",
 }
 

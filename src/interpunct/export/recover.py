@@ -18,6 +18,7 @@ from interpunct.tables import resolve
 
 READERS: dict[str, str] = {
     "dilated": "interpunct.export.dilated:read",
+    "llama": "interpunct.export.llama:read",
     "transformer": "interpunct.export.transformer:read",
 }
 

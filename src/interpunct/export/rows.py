@@ -1,0 +1,202 @@
+"""`Rows`: what the graphs of several networks have in common. States are rows of numbers, windows behind one another.
+
+In: a network's weights. Out: lookups, products and attention in a `Graph`. As floats they equal torch's. With `int8`,
+matrices are bytes with a scale per column and are multiplied as whole numbers: a row becomes bytes on the way, each
+with a scale of its own, so that neither other windows nor padding change it. Tables have a scale per row, those of
+pieces are half bytes, and become floats again only where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from interpunct.export import halves
+from interpunct.export.graph import Graph
+
+FUSED = "com.microsoft"
+"""The domain of onnxruntime's own operators."""
+REDUCED_RANGE = 64
+"""The largest number in a matrix, so that two products with unsigned bytes fit into 16 bits (2 · 255 · 64 = 32,640):
+x86 without VNNI adds them in pairs before it widens them, and cuts off what is above 32,767."""
+WHOLE_RANGE = 127
+_LOW_ZERO = 32  # the byte that is zero where no number is far below it
+_HALF_RANGE = 7
+_HALF_ZERO = 8
+"""The half byte that is zero."""
+_LARGEST_HALF = np.linspace(1.0, 0.5, 11)
+"""What the largest half byte may stand for, as shares of a row's largest number, which is then cut off there."""
+
+
+class Rows:
+    """Weights, by their names in the network, on their way into a graph."""
+
+    def __init__(
+        self, graph: Graph, weights: Mapping[str, np.ndarray], *, width: int, heads: int, largest: int
+    ) -> None:
+        """Write what is computed once: shapes, lengths, and whether there is padding."""
+        self.graph = graph
+        self.weights = weights
+        self.heads = heads
+        self.largest = largest
+        self._zeros: set[str] = set()
+        graph.add("Shape", ["pieces"], "shape")
+        graph.add("Gather", ["shape", graph.constant("one", np.array(1))], "count")
+        graph.add("Concat", ["shape", graph.constant("width", np.array([width]))], "states_shape", axis=0)
+        graph.constant("rows_shape", np.array([-1, width]))
+        graph.add("Cast", ["lengths"], "lengths32", to=TensorProto.INT32)
+        shortest = graph.add("ReduceMin", ["lengths"], "shortest", keepdims=0)
+        graph.add("Equal", [shortest, "count"], "unpadded")
+        graph.add("Range", [graph.constant("zero", np.array(0)), "count", "one"], "all_places")
+        if graph.int8:
+            self.number("no_scale", 1)
+            graph.add("ReduceProd", ["shape"], "row_count", keepdims=1)
+
+    def number(self, name: str, value: float) -> str:
+        """Store a single number."""
+        return self.graph.constant(name, np.array(value, dtype=np.float32))
+
+    def vector(self, name: str) -> str:
+        """Store a bias, or a norm's scale."""
+        return self.graph.constant(name, self.weights[name])
+
+    def looked_up(self, name: str, rows: str, *, halved: bool = False) -> str:
+        """Write the lookup of a table's rows; where they are to be `halved`, they are stored as half bytes."""
+        graph, table = self.graph, self.weights[f"{name}.weight"]
+        if not graph.int8:
+            return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
+        if halved and table.shape[1] % 2 == 0:
+            numbers, scale = _half_bytes(table.T)
+            found = self._half_bytes(name, numbers.T, rows)
+        else:
+            numbers, scale = _bytes(table.T, WHOLE_RANGE)
+            stored = graph.add("Gather", [graph.constant(f"{name}.int8", numbers.T), rows], f"{name}.bytes")
+            found = graph.add("Cast", [stored], f"{name}.floats", to=TensorProto.FLOAT)
+        scales = graph.add("Gather", [graph.constant(f"{name}.scale", scale[:, None]), rows], f"{name}.scales")
+        return graph.add("Mul", [found, scales], f"{name}.rows")
+
+    def _half_bytes(self, name: str, numbers: np.ndarray, rows: str) -> str:
+        """Write the lookup of rows of half bytes, as floats."""
+        graph = self.graph
+        stored = graph.constant(f"{name}.int4", halves.packed(numbers + _HALF_ZERO))
+        both = graph.add("Gather", [stored, rows], f"{name}.both")
+        four = graph.constant("four", np.array(4, dtype=np.uint8))
+        # Shifted to the left, what is above is lost; each half is then sixteen times the number.
+        upper = graph.add("BitShift", [both, four], f"{name}.upper", direction="RIGHT")
+        apart = [
+            graph.add("BitShift", [given, four], f"{name}.{which}", direction="LEFT")
+            for which, given in (("first", both), ("second", upper))
+        ]
+        row = graph.add("Concat", apart, f"{name}.bytes", axis=-1)
+        row = graph.add("Cast", [row], f"{name}.sixteenths", to=TensorProto.FLOAT)
+        row = graph.add("Mul", [row, self.number(f"{name}.sixteenth", 1 / 16)], f"{name}.shifted")
+        return graph.add("Sub", [row, self.number(f"{name}.zero", _HALF_ZERO)], f"{name}.floats")
+
+    def product(self, name: str, states: str, *, gain: np.ndarray | None = None, lowest: float | None = None) -> str:
+        """Write the product of a linear layer, without its bias.
+
+        `gain` is what each number of the states would be multiplied with before; `lowest` says that no state is below
+        minus that.
+        """
+        graph, matrix = self.graph, self.weights[f"{name}.weight"].T
+        if gain is not None:
+            matrix = matrix * gain[:, None]
+        if not graph.int8:
+            return graph.add("MatMul", [states, graph.constant(f"{name}.weight", matrix)], f"{name}.product")
+        given, given_scale, zero = self._quantised(name, states, lowest)
+        numbers, scale = _bytes(matrix, self.largest)
+        stored = [graph.constant(f"{name}.int8", numbers), "no_scale", graph.constant(f"{name}.scale", scale), zero]
+        product = graph.add("MatMulIntegerToFloat", [given, *stored], f"{name}.numbers", domain=FUSED)
+        return graph.add("Mul", [product, given_scale], f"{name}.product")
+
+    def _quantised(self, name: str, states: str, lowest: float | None) -> tuple[str, str, str]:
+        """Write states as bytes, each row by its largest number; return them, their scales, and which byte is zero."""
+        graph = self.graph
+        if lowest is None:
+            zero, levels, floor = self._zero("even", WHOLE_RANGE + 1), WHOLE_RANGE, 1e-6
+            states_up = graph.add("Abs", [states], f"{name}.absolute")
+        else:
+            zero, levels = self._zero("low", _LOW_ZERO), 255 - _LOW_ZERO
+            floor, states_up = lowest * levels / _LOW_ZERO, states
+        largest = graph.add("ReduceMax", [states_up], f"{name}.largest", axes=[1], keepdims=0)
+        reached = graph.add("Max", [largest, self.number(f"{name}.floor", floor)], f"{name}.reached")
+        scale = graph.add("Mul", [reached, self.number(f"{name}.step", 1 / levels)], f"{name}.states_scale")
+        given = graph.add("QuantizeLinear", [states, scale, f"{zero}s"], f"{name}.states_bytes", axis=0)
+        last_axis = graph.constant(f"{name}.axis", np.array([1]))
+        return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), zero
+
+    def _zero(self, name: str, zero: int) -> str:
+        """Store which byte is zero, once, and write it for each row."""
+        stored = f"{name}_zero"
+        if stored not in self._zeros:
+            self._zeros.add(stored)
+            self.graph.constant(stored, np.array(zero, dtype=np.uint8))
+            self.graph.add("Expand", [stored, "row_count"], f"{stored}s")
+        return stored
+
+    def attended(self, name: str, parts: list[str], *, bias: str = "") -> str:
+        """Write attention of queries to keys and values (windows × pieces × width): rows of heads side by side."""
+        # Without padding onnxruntime takes a faster way, which knows no mask.
+        branches = {
+            f"{branch}_branch": self._attention(f"{name}_{branch}", [*parts, bias, *mask])
+            for branch, mask in (("then", []), ("else", ["lengths32"]))
+        }
+        found = self.graph.add("If", ["unpadded"], name, **branches)
+        return self.graph.add("Reshape", [found, "rows_shape"], f"{name}_rows")
+
+    def _attention(self, output: str, inputs: list[str]) -> Any:
+        """Return a graph of one operator, which looks at queries, keys and values outside it."""
+        node = helper.make_node("MultiHeadAttention", inputs, [output], domain=FUSED, num_heads=self.heads)
+        shape = ["windows", "pieces", "width"]
+        return helper.make_graph(
+            [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
+        )  # fmt: skip
+
+
+def stored_table(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Find a table that `looked_up` wrote, by its name, among a graph's constants."""
+    if f"{name}.table" in stored:
+        return stored[f"{name}.table"]
+    half_bytes = stored.get(f"{name}.int4")
+    numbers = stored[f"{name}.int8"] if half_bytes is None else halves.unpacked(half_bytes) - float(_HALF_ZERO)
+    floats: np.ndarray = numbers * stored[f"{name}.scale"]
+    return floats
+
+
+def stored_matrix(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Find a linear layer's matrix that `product` wrote, by the layer's name, among a graph's constants."""
+    if f"{name}.weight" in stored:
+        return stored[f"{name}.weight"].T
+    floats: np.ndarray = (stored[f"{name}.int8"] * stored[f"{name}.scale"]).T
+    return floats
+
+
+def stored_branch(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Find the weights ("heads.TASK.weight") or the bias of a task's branch among a graph's constants."""
+    task, _, kind = name.removeprefix("heads.").rpartition(".")
+    return stored[f"{task}_matrix"].T if kind == "weight" else stored[f"{task}_bias"]
+
+
+def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix as whole numbers up to `largest`, and the scale of each column."""
+    scale = (np.maximum(np.abs(matrix).max(axis=0), 1e-8) / largest).astype(np.float32)
+    return np.round(matrix / scale).astype(np.int8), scale
+
+
+def _half_bytes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix as whole numbers of half a byte, and the scale of each column that leaves the least error."""
+    whole = np.maximum(np.abs(matrix).max(axis=0), 1e-8) / _HALF_RANGE
+    scale, least = whole, np.full(matrix.shape[1], np.inf)
+    for share in _LARGEST_HALF:
+        tried = (whole * share).astype(np.float32)
+        error = np.square(_rounded_half(matrix, tried) * tried - matrix).sum(axis=0)
+        scale, least = np.where(error < least, tried, scale), np.minimum(error, least)
+    return _rounded_half(matrix, scale).astype(np.int8), scale.astype(np.float32)
+
+
+def _rounded_half(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    rounded: np.ndarray = np.clip(np.round(matrix / scale), -_HALF_RANGE, _HALF_RANGE)
+    return rounded
