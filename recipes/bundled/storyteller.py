@@ -12,6 +12,7 @@ stories it has never read.
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,7 @@ from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
 from interpunct.models import load, torch_loop
-from interpunct.models.llama import Llama, Trunk, rotated, rotation
+from interpunct.models.llama import Llama, Rotation, Trunk, rotated, rotation
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import PAD, Pieces
 from interpunct.models.pieces import UNKNOWN as NO_PIECE
@@ -71,23 +72,47 @@ class Speaker(nn.Module):
             rooms.append((weight.new_zeros(shape), weight.new_zeros(shape)))
         return rooms
 
-    def step(self, pieces: Tensor, place: int, cache: Cache) -> Tensor:
-        """Return the logits of what follows one more piece of each story, which stands at `place`."""
-        trunk = self.trunk
-        states = trunk.embedding(pieces)[:, None]  # (stories, 1, width)
-        turn = rotation(torch.tensor([place], device=pieces.device), trunk.paces)
-        for layer, (keys, values) in zip(trunk.layers, cache, strict=True):
-            attention, inner = cast(Any, layer).attention, cast(Any, layer).inner
-            heads, shared = attention.heads, attention.kv_heads
-            projected = attention.input(attention.norm(states)).unflatten(-1, (heads + 2 * shared, -1)).transpose(1, 2)
-            asked, key, value = projected.split([heads, shared, shared], dim=1)
-            keys[:, :, place], values[:, :, place] = rotated(key, turn)[:, :, 0], value[:, :, 0]
-            # Heads that share keys ask as if they were places behind one another.
-            asked = rotated(asked, turn).view(len(pieces), shared, heads // shared, -1)
+    def step(self, pieces: Tensor, place: int, cache: Cache, *, compiled: bool = False) -> Tensor:
+        """Return the last states after one more piece of each story (stories × width), which stands at `place`."""
+        ask, go_on = (_compiled(_ask), _compiled(_go_on)) if compiled else (_ask, _go_on)
+        states = self.trunk.embedding(pieces)
+        turn = rotation(torch.tensor([place], device=pieces.device), self.trunk.paces)
+        for layer, (keys, values) in zip(self.trunk.layers, cache, strict=True):
+            asked, keys[:, :, place], values[:, :, place] = ask(layer, states, turn)
             found = F.scaled_dot_product_attention(asked, keys[:, :, : place + 1], values[:, :, : place + 1])
-            states = states + attention.output(found.flatten(1)[:, None])
-            states = states + inner(states)
-        return F.linear(trunk.norm(states[:, 0]), trunk.embedding.weight)
+            states = go_on(layer, states, found)
+        return cast(Tensor, self.trunk.norm(states))
+
+
+def _ask(layer: Any, states: Tensor, turn: Rotation) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what a layer asks of each story's pieces, and the key and value of its last one (stories × heads × …)."""
+    attention = layer.attention
+    heads, shared = attention.heads, attention.kv_heads
+    projected = attention.input(attention.norm(states)).unflatten(-1, (heads + 2 * shared, 1, -1))
+    asked, key, value = projected.split([heads, shared, shared], dim=1)
+    # Heads that share keys ask as if they were places behind one another.
+    asked = rotated(asked, turn).view(len(states), shared, heads // shared, -1)
+    return asked, rotated(key, turn).squeeze(2), value.squeeze(2)
+
+
+def _go_on(layer: Any, states: Tensor, found: Tensor) -> Tensor:
+    """Return a layer's states by what it found."""
+    states = states + layer.attention.output(found.flatten(1))
+    return states + cast(Tensor, layer.inner(states))
+
+
+def _draw(states: Tensor, table: Tensor, noise: Tensor, least: float) -> Tensor:
+    """Return which of the table's pieces follow; those less than `least` times as likely as the likeliest never do."""
+    logits = F.linear(states, table).float()
+    likely = logits >= logits.amax(1, keepdim=True) + math.log(least)
+    # The likeliest one after noise of this kind is drawn as often as it is likely.
+    return torch.where(likely, logits - noise.log(), -math.inf).argmax(1)
+
+
+@functools.cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as one program; layers share it, as they do in training."""
+    return torch.compile(function, dynamic=False)
 
 
 class Storyteller:
@@ -150,21 +175,20 @@ class Storyteller:
 
         A piece that is less than `least` times as likely as the likeliest one is never told.
         """
-        speaker, known = self.speaker, self.known.to(device)
+        compiled = device.type == "cuda"
+        draw = _compiled(_draw) if compiled else _draw
+        speaker, known = self.speaker, self.known.nonzero()[:, 0].to(device)
+        table = speaker.trunk.embedding.weight[known]
         begins = np.random.default_rng(seed).choice(np.searchsorted(self.ends, self.ends[-1] - given), stories)
         starts = torch.from_numpy(self.ends[begins])[:, None]
         told = torch.empty((stories, self.length), dtype=torch.int64, device=device)
         told[:, :given] = self.pieces[starts + torch.arange(given)].to(device)
         cache, chance = speaker.cache(stories, self.length), torch.Generator(device).manual_seed(seed)
-        for number in range(self.length - 1):
-            logits = speaker.step(told[:, number], number, cache)
-            if number + 1 < given:
-                continue
-            logits = logits.float().masked_fill(~known, -math.inf)
-            logits = logits.masked_fill(logits < logits.amax(1, keepdim=True) + math.log(least), -math.inf)
-            # The likeliest one after noise of this kind is drawn as often as it is likely.
-            noise = torch.empty_like(logits).exponential_(generator=chance).log()
-            told[:, number + 1] = (logits - noise).argmax(1)
+        noise = torch.empty((stories, len(known)), device=device)
+        for place in range(self.length - 1):
+            states = speaker.step(told[:, place], place, cache, compiled=compiled)
+            if place + 1 >= given:
+                told[:, place + 1] = known[draw(states, table, noise.exponential_(generator=chance), least)]
         rows: list[list[int]] = told.cpu().tolist()
         return rows
 
