@@ -189,7 +189,7 @@ def test_pretrained_encoder_gives_the_states_of_bert(kind: str, tmp_path: Path) 
     fill(network, found, options(), PUBLISHED)
     ids = [3, 20, 7, 41, 20, 4]
     with torch.no_grad():
-        states = network.states(torch.tensor([ids]), torch.tensor([len(ids)]))[0].numpy()
+        states = network.states(torch.tensor([ids]), None)[0].numpy()
     np.testing.assert_allclose(states, slow_bert(weights, ids), atol=1e-4)
 
 
@@ -320,6 +320,7 @@ def test_transformer_refuses_an_encoder_of_another_shape(published: Path) -> Non
     [
         {"heads": 3}, {"positions": 15}, {"context": "whole", "overlap": 0}, {"keep_layers": [1]}, {"dropout": 1.5},
         {"keep_layers": [1, 2]}, {"attention_dropout": -0.1}, {"keep_layers": [0, 1]}, {"keep_layers": [2, 1]},
+        {"glance": 2}, {"glance": -1}, {"doubted": 0}, {"doubted": 101},
     ],
     ids=str,
 )  # fmt: skip
@@ -451,3 +452,74 @@ def test_deepened_layers_stand_between_the_old_ones_and_learn(tmp_path: Path) ->
     on.fit(data, data, loop=LoopOptions(epochs=2, rate=1e-2, device="cpu"), log=lambda _: None)
     for place, layer in enumerate(network_of(on).layers):
         assert layer.get_parameter("down.weight").abs().max() > 0, place
+
+
+def doubting(**changes: Any) -> Transformer:
+    """Return a model with layers above a glance, whose weights are larger than a new network's."""
+    model = made(vocabulary=60, layers=4, glance=2, seed=3, **changes)
+    with torch.no_grad():
+        for name, weight in model.network.named_parameters():
+            weight.mul_(1 if "norm" in name else 6)
+    return model
+
+
+def slow_looks(network: Network, pieces: list[int], words: list[int], share: int) -> tuple[Rows, list[int]]:
+    """Look at one window twice, place by place; return the logits of marks, and which places were looked at again."""
+    states = network.norm(network.embedding(torch.tensor([pieces])) + network.positions.weight[: len(pieces)])
+    for layer in network.layers[: network.glance]:
+        states = layer(states, None)
+    glanced = {task: head(states)[0] for task, head in network.glances.items()}
+    sure = [min(float(rows[word].softmax(0).max()) for rows in glanced.values()) for word in words]
+    again = [words[rank] for rank in np.argsort(sure, kind="stable")[: -(-len(pieces) * share // 100)]]
+    for layer in network.layers[network.glance :]:
+        new = layer(states, None)
+        states = states.clone()
+        for place in again:
+            states[0, place] = new[0, place]
+    rows = [network.heads["mark"](states[0, word]) if word in again else glanced["mark"][word] for word in words]
+    return np.array([row.tolist() for row in rows]), again
+
+
+@torch.no_grad()
+def test_layers_above_a_glance_look_at_doubted_words_alone() -> None:
+    network = network_of(doubting(doubted=30)).eval()
+    pieces, words = [5, 9, 9, 10, 7, 3, 4, 8, 2, 6], [0, 2, 3, 4, 6, 7, 8, 9]
+    right, again = slow_looks(network, pieces, words, 30)
+    assert len(again) == 3
+    found = network(torch.tensor([pieces]), None, torch.tensor([words]))["mark"][0]
+    np.testing.assert_allclose(found, right, atol=1e-4)
+    more = network(torch.tensor([[*pieces, 0, 0, 0, 0]]), torch.tensor([10]), torch.tensor([words]))["mark"][0]
+    np.testing.assert_allclose(more, right, atol=1e-4)  # padding changes nothing, not even how many are looked at
+
+
+@torch.no_grad()
+def test_a_second_look_at_all_words_is_what_all_layers_see() -> None:
+    looks = network_of(doubting(doubted=100)).eval()
+    whole = network_of(made(vocabulary=60, layers=4)).eval()
+    whole.load_state_dict({name: value for name, value in looks.state_dict().items() if "glances" not in name})
+    pieces = torch.randint(2, 11, (3, 12), generator=torch.Generator().manual_seed(1))
+    words = torch.arange(12).expand(3, -1)
+    for task, logits in whole(pieces, None, words).items():
+        torch.testing.assert_close(looks(pieces, None, words)[task], logits, atol=1e-4, rtol=1e-4)
+    lengths = torch.tensor([12, 5, 1])
+    words = words.where(words < lengths[:, None], 0)  # as batches have it
+    for task, logits in whole(pieces, lengths, words).items():
+        found = looks(pieces, lengths, words)[task]
+        for row, length in enumerate(lengths.tolist()):
+            torch.testing.assert_close(found[row, :length], logits[row, :length], atol=1e-4, rtol=1e-4)
+
+
+def test_a_model_goes_on_with_a_glance_and_its_loss_is_of_both_looks(tmp_path: Path) -> None:
+    model = made(vocabulary=60, layers=4)
+    model.save(tmp_path / "whole")
+    on = Transformer.go_on(tmp_path / "whole", name="t", version="2", options={"glance": 2, "dropout": 0.0})
+    network, before = network_of(on), network_of(model).heads["mark"].get_parameter("weight")
+    assert torch.equal(network.glances["mark"].get_parameter("weight"), before)
+    data = on.encode([Transcript(parse_text("The mail is going. The mail, the mail?"))] * 4)
+    rows: list[dict[str, float]] = []
+    on.fit(data, data, loop=LoopOptions(epochs=8, rate=1e-2, device="cpu"), log=rows.append)
+    assert rows[-1]["loss"] < rows[0]["loss"]
+    assert not torch.equal(network.glances["mark"].get_parameter("weight"), before)
+    on.save(tmp_path / "looks")
+    back = Transformer.go_on(tmp_path / "looks", name="t", version="3", options={"glance": 0})
+    assert not network_of(back).glances

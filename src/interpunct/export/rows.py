@@ -95,47 +95,53 @@ class Rows:
         row = graph.add("Mul", [row, self.number(f"{name}.sixteenth", 1 / 16)], f"{name}.shifted")
         return graph.add("Sub", [row, self.number(f"{name}.zero", _HALF_ZERO)], f"{name}.floats")
 
-    def product(self, name: str, states: str, *, gain: np.ndarray | None = None, lowest: float | None = None) -> str:
+    def product(
+        self, name: str, states: str, *, gain: np.ndarray | None = None, lowest: float | None = None,
+        count: str = "row_count",
+    ) -> str:  # fmt: skip
         """Write the product of a linear layer, without its bias.
 
         `gain` is what each number of the states would be multiplied with before; `lowest` says that no state is below
-        minus that.
+        minus that; `count` names what tells how many rows there are.
         """
         graph, matrix = self.graph, self.weights[f"{name}.weight"].T
         if gain is not None:
             matrix = matrix * gain[:, None]
         if not graph.int8:
             return graph.add("MatMul", [states, graph.constant(f"{name}.weight", matrix)], f"{name}.product")
-        given, given_scale, zero = self._quantised(name, states, lowest)
+        given, given_scale, zero = self._quantised(name, states, lowest, count)
         numbers, scale = _bytes(matrix, self.largest)
         stored = [graph.constant(f"{name}.int8", numbers), "no_scale", graph.constant(f"{name}.scale", scale), zero]
         product = graph.add("MatMulIntegerToFloat", [given, *stored], f"{name}.numbers", domain=FUSED)
         return graph.add("Mul", [product, given_scale], f"{name}.product")
 
-    def _quantised(self, name: str, states: str, lowest: float | None) -> tuple[str, str, str]:
+    def _quantised(self, name: str, states: str, lowest: float | None, count: str) -> tuple[str, str, str]:
         """Write states as bytes, each row by its largest number; return them, their scales, and which byte is zero."""
         graph = self.graph
         if lowest is None:
-            zero, levels, floor = self._zero("even", WHOLE_RANGE + 1), WHOLE_RANGE, 1e-6
+            zero, levels, floor = "even", WHOLE_RANGE, 1e-6
             states_up = graph.add("Abs", [states], f"{name}.absolute")
         else:
-            zero, levels = self._zero("low", _LOW_ZERO), 255 - _LOW_ZERO
+            zero, levels = "low", 255 - _LOW_ZERO
             floor, states_up = lowest * levels / _LOW_ZERO, states
         largest = graph.add("ReduceMax", [states_up], f"{name}.largest", axes=[1], keepdims=0)
         reached = graph.add("Max", [largest, self.number(f"{name}.floor", floor)], f"{name}.reached")
         scale = graph.add("Mul", [reached, self.number(f"{name}.step", 1 / levels)], f"{name}.states_scale")
-        given = graph.add("QuantizeLinear", [states, scale, f"{zero}s"], f"{name}.states_bytes", axis=0)
+        stored, of_rows = self._zero(zero, count)
+        given = graph.add("QuantizeLinear", [states, scale, of_rows], f"{name}.states_bytes", axis=0)
         last_axis = graph.constant(f"{name}.axis", np.array([1]))
-        return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), zero
+        return given, graph.add("Unsqueeze", [scale, last_axis], f"{name}.states_scales"), stored
 
-    def _zero(self, name: str, zero: int) -> str:
-        """Store which byte is zero, once, and write it for each row."""
-        stored = f"{name}_zero"
+    def _zero(self, name: str, count: str) -> tuple[str, str]:
+        """Store which byte is zero, and write it for each row, both once."""
+        stored, of_rows = f"{name}_zero", f"{name}_zero_{count}"
         if stored not in self._zeros:
-            self._zeros.add(stored)
-            self.graph.constant(stored, np.array(zero, dtype=np.uint8))
-            self.graph.add("Expand", [stored, "row_count"], f"{stored}s")
-        return stored
+            value = _LOW_ZERO if name == "low" else WHOLE_RANGE + 1
+            self.graph.constant(stored, np.array(value, dtype=np.uint8))
+        if of_rows not in self._zeros:
+            self.graph.add("Expand", [stored, count], of_rows)
+        self._zeros |= {stored, of_rows}
+        return stored, of_rows
 
     def attended(self, name: str, parts: list[str], *, bias: str = "") -> str:
         """Write attention of queries to keys and values (windows × pieces × width): rows of heads side by side."""
@@ -150,9 +156,8 @@ class Rows:
     def _attention(self, output: str, inputs: list[str]) -> Any:
         """Return a graph of one operator, which looks at queries, keys and values outside it."""
         node = helper.make_node("MultiHeadAttention", inputs, [output], domain=FUSED, num_heads=self.heads)
-        shape = ["windows", "pieces", "width"]
         return helper.make_graph(
-            [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
+            [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, [None] * 3)]
         )  # fmt: skip
 
 

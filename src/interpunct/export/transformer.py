@@ -22,6 +22,7 @@ from interpunct.export.rows import (
     stored_matrix,
     stored_table,
 )
+from interpunct.export.second_look import SecondLook
 from interpunct.models.transformer import NORM_EPSILON, Network, Transformer
 
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
@@ -35,11 +36,21 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
     graph.windows_at_once = 1  # alone a window needs no padding, and attention without a mask is faster
     options, state = model.options, cast(Network, model.network).state_dict()
     weights = {name: tensor.cpu().float().numpy() for name, tensor in state.items()}
+    for layer in range(options.glance, options.layers) if options.glance else ():
+        name = f"layers.{layer}.projections"
+        whole = weights[f"{name}.weight"]
+        weights[f"{name}.asked.weight"], weights[f"{name}.told.weight"] = np.split(whole, [options.width])
     largest = REDUCED_RANGE if reduce_range else WHOLE_RANGE
     writer = _Writer(graph, weights, width=options.width, heads=options.heads, largest=largest)
     states = writer.embedded(options.positions)
-    for layer in range(options.layers):
+    for layer in range(options.glance or options.layers):
         states = writer.layer(f"layers.{layer}", states)
+    if options.glance:
+        look = SecondLook(writer, states, {task: len(names) for task, names in model.labels.items()}, options.doubted)
+        for layer in range(options.glance, options.layers):
+            look.add(writer.layer(f"layers.{layer}", look.states, look.asking))
+        look.branches()
+        return
     at_words = graph.at_words(graph.add("Reshape", [states, "states_shape"], "last_states"))
     for task in model.labels:
         graph.branch(task, at_words, weights[f"heads.{task}.weight"], weights[f"heads.{task}.bias"])
@@ -56,15 +67,22 @@ def read(graph: Any, model: Transformer) -> None:
 def _stored(name: str, axes: int, stored: Mapping[str, np.ndarray]) -> np.ndarray:
     """Find a weight of the network, by its name there, among a graph's constants."""
     layer, _, _ = name.rpartition(".")
-    if layer.startswith("heads."):
-        return stored_branch(name, stored)
+    if layer.startswith(("heads.", "glances.")):
+        return stored_branch(name.replace("glances.", "heads.glance_"), stored)
     if axes < 2:
         return stored[name]
-    return stored_table(layer, stored) if layer in ("embedding", "positions") else stored_matrix(layer, stored)
+    if layer in ("embedding", "positions"):
+        return stored_table(layer, stored)
+    if layer.endswith(".projections") and not {f"{layer}.weight", f"{layer}.int8"} & stored.keys():
+        return np.concatenate([stored_matrix(f"{layer}.{part}", stored) for part in ("asked", "told")])
+    return stored_matrix(layer, stored)
 
 
 class _Writer(Rows):
     """The parts of a transformer."""
+
+    count = "row_count"
+    """What tells how many rows the layer at hand has."""
 
     def embedded(self, positions: int) -> str:
         """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
@@ -74,23 +92,42 @@ class _Writer(Rows):
         embedded = graph.add("Sum", [self.looked_up("embedding", "pieces", halved=True), at_places], "embedded")
         return graph.add("Reshape", [self.normalised("norm", embedded), "rows_shape"], "states")
 
-    def layer(self, name: str, states: str) -> str:
-        """Write a layer: attention and the feed-forward part, each with what it read, normalised."""
+    def layer(self, name: str, states: str, asking: str = "") -> str:
+        """Write a layer: attention and the feed-forward part, each with what it read, normalised.
+
+        Where some rows alone are `asking` (those of a `SecondLook`), what it gives is of these.
+        """
         graph = self.graph
-        projected, bias = self.linear(f"{name}.projections", states)
-        parts = [f"{name}.{part}" for part in ("queries", "keys", "values")]
-        graph.nodes.append(helper.make_node("Split", [projected], [f"{part}_rows" for part in parts], axis=1))
-        for part in parts:
-            graph.add("Reshape", [f"{part}_rows", "states_shape"], part)
-        states = self.residual(f"{name}.output", self.attended(f"{name}.attended", parts, bias=bias), states)
+        self.count = "asking_count" if asking else "row_count"
+        bias = self.vector(f"{name}.projections.bias")
+        parts = self.projected(f"{name}.projections", states, asking)
+        attended = self.attended(f"{name}.attended", parts, bias=bias)
+        states = self.residual(f"{name}.output", attended, asking or states)
         # Bytes cannot tell the curve that tanh makes from GELU's own, which takes some CPUs twice the time.
         curve = "FastGelu" if graph.int8 else "BiasGelu"
         inner = graph.add(curve, list(self.linear(f"{name}.up", states)), f"{name}.inner", domain=FUSED)
         return self.residual(f"{name}.down", inner, states, lowest=_GELU_LOWEST)
 
+    def projected(self, name: str, states: str, asking: str) -> list[str]:
+        """Write queries, keys and values (windows × pieces × width)."""
+        graph = self.graph
+        parts = [f"{name}.{part}" for part in ("queries", "keys", "values")]
+        rows = [f"{part}_rows" for part in parts]
+        if asking:
+            queries = self.product(f"{name}.asked", asking, count="asking_count")
+            graph.add("Reshape", [queries, "asking_shape"], parts[0])
+            rest = self.product(f"{name}.told", states)
+            graph.nodes.append(helper.make_node("Split", [rest], rows[1:], axis=1))
+        else:
+            graph.nodes.append(helper.make_node("Split", [self.product(name, states)], rows, axis=1))
+            graph.add("Reshape", [rows[0], "states_shape"], parts[0])
+        for part in parts[1:]:
+            graph.add("Reshape", [f"{part}_rows", "states_shape"], part)
+        return parts
+
     def linear(self, name: str, states: str, *, lowest: float | None = None) -> tuple[str, str]:
         """Write the product of a linear layer; return it and the layer's bias, for the next operator to add."""
-        return self.product(name, states, lowest=lowest), self.vector(f"{name}.bias")
+        return self.product(name, states, lowest=lowest, count=self.count), self.vector(f"{name}.bias")
 
     def residual(self, name: str, given: str, states: str, *, lowest: float | None = None) -> str:
         """Write a linear layer, the sum of what it gives and the states, and its normalisation."""

@@ -314,7 +314,9 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         return self
 
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
-        logits = network(batch.pieces, self._lengths(batch), batch.words)
+        return self._sum_of_losses(network(batch.pieces, self._lengths(batch), batch.words), batch)
+
+    def _sum_of_losses(self, logits: Mapping[str, Tensor], batch: Batch) -> Tensor:
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
             weight = self.options.weights.get(task, 1.0)

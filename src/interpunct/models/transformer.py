@@ -24,8 +24,11 @@ from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, word_pieces
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
+from interpunct.models.shown import Batch
 
 NORM_EPSILON = 1e-12  # BERT's
+
+_GLANCE_COUNTS = 0.5  # what the loss of a glance counts beside that of the last look
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class TransformerOptions(SequenceOptions):
     keep_layers: tuple[int, ...] = ()
     """Which layers stay of the pretrained ones, or of `model.start`'s, counted from 1; where nothing is said, `layers`
     of them, evenly spaced."""
+    glance: int = 0
+    """Layers that read every piece; where there are any, those above look again at the words left in doubt alone."""
+    doubted: int = 30
+    """How many places the layers above a glance look at, in percent of a window's pieces."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +63,10 @@ class TransformerOptions(SequenceOptions):
         if self.context == "whole" or max(self.window, self.longest, self.pieces) > self.positions:
             raise ValueError(f"positions {self.positions} must be enough for a window; make it shorter")
         check_kept(self.keep_layers, self.layers)
+        if not 0 <= self.glance < self.layers:
+            raise ValueError(f"glance {self.glance} must be fewer layers than layers, {self.layers}")
+        if not 0 < self.doubted <= 100:
+            raise ValueError(f"doubted {self.doubted} must be above 0 and at most 100")
 
 
 class Layer(nn.Module):
@@ -74,23 +85,37 @@ class Layer(nn.Module):
         self.down_norm = nn.LayerNorm(options.width, eps=NORM_EPSILON)
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """Return new states (windows × pieces × width); `mask` tells pieces from padding, where there is any."""
-        states = self.output_norm(states + self.dropout(self.output(self.attend(states, mask))))
+    def forward(self, states: Tensor, mask: Tensor | None, asking: Tensor | None = None) -> Tensor:
+        """Return new states (windows × pieces × width) of all pieces, or of those that ask alone.
+
+        `mask` tells pieces from padding, where there is any.
+        """
+        attended = self.attend(states, mask, asking)
+        states = self.output_norm((states if asking is None else asking) + self.dropout(self.output(attended)))
         inner = F.gelu(self.up(states))
         return cast(Tensor, self.down_norm(states + self.dropout(self.down(inner))))
 
-    def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """Return what each piece finds in the others, heads side by side."""
-        parts = self.projections(states).unflatten(2, (3, self.heads, -1))  # (windows, pieces, 3, heads, numbers)
-        queries, keys, values = parts.permute(2, 0, 3, 1, 4).unbind()
+    def attend(self, states: Tensor, mask: Tensor | None, asking: Tensor | None = None) -> Tensor:
+        """Return what each piece that asks finds in all of them, heads side by side."""
+        if asking is None:
+            queries, keys, values = self._apart(self.projections(states), 3)
+        else:
+            width = states.shape[2]
+            weight, bias = self.projections.weight, self.projections.bias
+            (queries,) = self._apart(F.linear(asking, weight[:width], bias[:width]), 1)
+            keys, values = self._apart(F.linear(states, weight[width:], bias[width:]), 2)
         dropout = self.attention_dropout if self.training else 0.0
         found = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
         return found.transpose(1, 2).flatten(2)
 
+    def _apart(self, projected: Tensor, count: int) -> tuple[Tensor, ...]:
+        """Return projections one by one, windows × heads × pieces × numbers."""
+        parts = projected.view(*projected.shape[:2], count, self.heads, -1)
+        return parts.permute(2, 0, 3, 1, 4).unbind()
+
 
 class Network(nn.Module):
-    """Embeddings of pieces and positions, layers, a linear branch per task."""
+    """Embeddings of pieces and positions, layers, a linear branch per task; perhaps one after a glance, too."""
 
     def __init__(self, options: TransformerOptions, sizes: Mapping[str, int], vocabulary: int) -> None:
         super().__init__()
@@ -100,6 +125,9 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
         self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
+        self.glance, self.doubted = options.glance, options.doubted
+        seen = sizes if options.glance else {}
+        self.glances = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in seen.items()})
         self._initialise()
 
     @torch.no_grad()
@@ -111,21 +139,58 @@ class Network(nn.Module):
                 nn.init.zeros_(module.bias)
         self.embedding.weight[PAD] = 0
 
-    def states(self, pieces: Tensor, lengths: Tensor | None) -> Tensor:
-        """Return the last layer's states (windows × pieces × width)."""
+    def states(self, pieces: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the states (windows × pieces × width) after a glance, or after all layers where there is none."""
         places = torch.arange(pieces.shape[1], device=pieces.device)
-        mask = None if lengths is None else (places < lengths[:, None])[:, None, None, :]  # (windows, 1, 1, pieces)
         known = places.clamp(max=self.positions.num_embeddings - 1)
         states = self.dropout(self.norm(self.embedding(pieces) + self.positions(known)))
-        for layer in self.layers:
+        for layer in self.layers[: self.glance or None]:
             states = layer(states, mask)
         return cast(Tensor, states)
 
     def forward(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""
-        states = self.states(pieces, lengths)
-        states = self.dropout(at_words(states, words))  # (windows, words, width)
-        return {task: head(states) for task, head in self.heads.items()}
+        return self.looks(pieces, lengths, words)[-1]
+
+    def looks(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> list[dict[str, Tensor]]:
+        """Return each task's logits at each word's last piece, after a glance where there is one, and at last."""
+        mask = None
+        if lengths is not None:
+            inside = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+            mask = inside[:, None, None, :]  # (windows, 1, 1, pieces)
+        states = self.states(pieces, mask)
+        if not self.glance:
+            states = self.dropout(at_words(states, words))  # (windows, words, width)
+            return [{task: head(states) for task, head in self.heads.items()}]
+        glanced = {task: head(self.dropout(states)) for task, head in self.glances.items()}
+        places, counted = self._in_doubt(glanced, lengths, words)
+        asking = at_words(states, places)
+        for layer in self.layers[self.glance :]:
+            asking = torch.where(counted, layer(states, mask, asking).to(states.dtype), asking)
+            states = states.scatter(1, places[:, :, None].expand_as(asking), asking)
+        asking, last = self.dropout(asking), {}
+        for task, logits in glanced.items():
+            again = torch.where(counted, self.heads[task](asking), at_words(logits, places))
+            last[task] = logits.scatter(1, places[:, :, None].expand_as(again), again)
+        return [{task: at_words(logits, words) for task, logits in each.items()} for each in (glanced, last)]
+
+    @torch.no_grad()
+    def _in_doubt(self, glanced: Mapping[str, Tensor], lengths: Tensor | None, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the words' places (windows × places) where a task is least sure, and which of these count.
+
+        Of a window with padding no more count than of the window alone.
+        """
+        sure = torch.stack([logits.float().softmax(dim=-1).amax(dim=-1) for logits in glanced.values()]).amin(dim=0)
+        doubt = torch.zeros_like(sure).scatter(1, words, 1.0) * (1 - sure)  # (windows, pieces)
+        greatest, places = doubt.topk(self._share(doubt.shape[1]), dim=1)
+        counted = greatest > 0  # not so where there is no word
+        if lengths is not None:
+            counted &= torch.arange(places.shape[1], device=places.device) < self._share(lengths)[:, None]
+        return places, counted[:, :, None]
+
+    def _share(self, pieces: Any) -> Any:
+        """Return how many of so many pieces are looked at again."""
+        return (pieces * self.doubted + 99) // 100
 
 
 class Transformer(SequenceModel[TransformerOptions]):
@@ -154,10 +219,20 @@ class Transformer(SequenceModel[TransformerOptions]):
         if asked > 2 * layers:
             raise ModelError(f"{before.name} has {layers} layers; layers can be {2 * layers} at most when it goes on")
         if asked > layers and not self.options.keep_layers:
-            self.network.load_state_dict(deepened(state, layers, asked))
+            state = deepened(state, layers, asked)
         else:
-            kept = self.options.keep_layers or evenly_spaced(asked, layers)
-            self.network.load_state_dict(shortened(state, kept, layers))
+            state = shortened(state, self.options.keep_layers or evenly_spaced(asked, layers), layers)
+        glances = {name.replace("heads.", "glances."): value for name, value in state.items() if "heads." in name}
+        needed = self.network.state_dict().keys()
+        state = {name: value for name, value in {**glances, **state}.items() if name in needed}
+        self.network.load_state_dict(state)
+
+    def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
+        """Return the loss of the last look, and of the glance, which must know what it does not know."""
+        if not self.options.glance:
+            return super()._loss(network, batch)
+        glanced, last = cast(Network, network).looks(batch.pieces, self._lengths(batch), batch.words)
+        return self._sum_of_losses(last, batch) + _GLANCE_COUNTS * self._sum_of_losses(glanced, batch)
 
     def prepare(self) -> None:
         """Fill a new network with pretrained weights."""
