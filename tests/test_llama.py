@@ -196,7 +196,7 @@ def test_model_goes_on_with_some_of_its_layers(tmp_path: Path) -> None:
         network_of(model).trunk.layers = torch.nn.ModuleList(layers[place] for place in places)
         np.testing.assert_array_equal(found, model.forward([window])[0].tasks["mark"])
     np.testing.assert_array_equal(said("last"), found)
-    with pytest.raises(ModelError, match="there are 3; ask for fewer"):
+    with pytest.raises(ModelError, match="has 3 layers, and a llama cannot go on with more"):
         said("last", layers=5)
     with pytest.raises(ConfigError, match=r"name it in model\.start"):
         made(layers=1, keep_layers=[2])

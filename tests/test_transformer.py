@@ -27,7 +27,9 @@ from interpunct.models.pretrained_encoder import (
     read_published,
     word_pieces,
 )
+from interpunct.models.shown import Shown
 from interpunct.models.transformer import Network, Transformer, TransformerOptions, fill
+from interpunct.train import DataConfig, ModelConfig, TrainConfig, _check
 from interpunct.transcript import Transcript
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 8, 2, 12, 4, 20
@@ -436,6 +438,19 @@ def test_transformer_goes_on_with_some_of_its_layers(published: Path, tmp_path: 
         gone_on("shallow", layers=2, keep_layers=[1, 3])
 
 
+def test_configuration_may_ask_for_other_layers_than_those_that_its_start_kept(published: Path, tmp_path: Path) -> None:
+    made(published, keep_layers=[1, 3]).save(tmp_path / "kept")
+
+    def checked(start: Path | None, **options: Any) -> None:
+        model = ModelConfig("transformer", "t", "1", start=None if start is None else str(start))
+        _check(TrainConfig(model, DataConfig(("iwslt:train",), ("iwslt:dev",)), options=options))
+
+    checked(tmp_path / "kept", layers=1)
+    checked(tmp_path / "kept", layers=4)
+    with pytest.raises(ConfigError, match=r"name it in pretrained or model\.start"):
+        checked(None, layers=1, keep_layers=[1])
+
+
 def test_deepened_layers_stand_between_the_old_ones_and_learn(tmp_path: Path) -> None:
     model = made(vocabulary=60, layers=4)
     model.save(tmp_path / "shallow")
@@ -488,8 +503,21 @@ def test_layers_above_a_glance_look_at_doubted_words_alone() -> None:
     assert len(again) == 3
     found = network(torch.tensor([pieces]), None, torch.tensor([words]))["mark"][0]
     np.testing.assert_allclose(found, right, atol=1e-4)
-    more = network(torch.tensor([[*pieces, 0, 0, 0, 0]]), torch.tensor([10]), torch.tensor([words]))["mark"][0]
-    np.testing.assert_allclose(more, right, atol=1e-4)  # padding changes nothing, not even how many are looked at
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("first", [0, 1, 2], ids="first-word-ends-at-{}".format)
+@pytest.mark.parametrize("doubted", [30, 60, 100])
+def test_padding_changes_nothing_of_a_second_look(first: int, doubted: int) -> None:
+    """Neither how many places are looked at again, nor that a padded word points at the first piece."""
+    for seed in range(5):
+        network = network_of(doubting(doubted=doubted)).eval()
+        pieces = torch.randint(2, 11, (1, 10), generator=torch.Generator().manual_seed(seed))
+        words = list(range(first, 10, 2))
+        right, _ = slow_looks(network, pieces[0].tolist(), words, doubted)
+        padded = torch.nn.functional.pad(pieces, (0, 4))
+        found = network(padded, torch.tensor([10]), torch.tensor([[*words, 0, 0]]))["mark"][0, : len(words)]
+        np.testing.assert_allclose(found, right, atol=1e-4)
 
 
 @torch.no_grad()
@@ -519,7 +547,21 @@ def test_a_model_goes_on_with_a_glance_and_its_loss_is_of_both_looks(tmp_path: P
     rows: list[dict[str, float]] = []
     on.fit(data, data, loop=LoopOptions(epochs=8, rate=1e-2, device="cpu"), log=rows.append)
     assert rows[-1]["loss"] < rows[0]["loss"]
-    assert not torch.equal(network.glances["mark"].get_parameter("weight"), before)
+    trained = network_of(on).glances["mark"].get_parameter("weight")
+    assert not torch.equal(trained, before)
+    batch = next(iter(Shown(data, on.options, on.device).plain_batches()))
+    looks = network_of(on).looks(batch.pieces, batch.lengths, batch.words)
+    assert len(looks) == 2
+    glanced, last = (float(on._sum_of_losses(each, batch).detach()) for each in looks)
+    assert float(on._loss(on.network, batch).detach()) == pytest.approx(last + 0.5 * glanced)
+    assert glanced > 0
     on.save(tmp_path / "looks")
-    back = Transformer.go_on(tmp_path / "looks", name="t", version="3", options={"glance": 0})
-    assert not network_of(back).glances
+
+    def gone_on(**options: Any) -> Network:
+        return network_of(Transformer.go_on(tmp_path / "looks", name="t", version="3", options=options))
+
+    assert not gone_on(glance=0, layers=6).glances
+    for glance in (1, 2):
+        assert torch.equal(gone_on(glance=glance).glances["mark"].get_parameter("weight"), trained)
+    with pytest.raises(ModelError, match="glances with 2 of its 4 layers"):
+        gone_on(layers=6)

@@ -56,7 +56,11 @@ class SecondLook:
         nowhere = graph.add("Expand", [self._rows.number("no_word", 0), "shape"], "nowhere")
         words_shape = graph.add("Shape", ["words"], "words_shape")
         ones = graph.add("Expand", ["all_sure", words_shape], "a_word_each")
-        at_words = graph.add("ScatterElements", [nowhere, "words", ones], "where_words_are", axis=1)
+        # A padded word points at the first piece, which may be in the middle of a word.
+        first = graph.add("Gather", ["words", "zero"], "first_words", axis=1)
+        padded = graph.add("Equal", ["words", "zero"], "words_at_the_first_piece")
+        words = graph.add("Where", [padded, first, "words"], "words_without_padding")
+        at_words = graph.add("ScatterElements", [nowhere, words, ones], "where_words_are", axis=1)
         return graph.add("Mul", [at_words, graph.add("Reshape", [unsure, "shape"], "unsure_pieces")], "doubt")
 
     def _choose(self, doubt: str, doubted: int) -> None:

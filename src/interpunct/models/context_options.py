@@ -44,6 +44,6 @@ def check_numbers(options: Any) -> None:
             continue
         sizes = value if isinstance(value, tuple) else (value,)
         if any(isinstance(size, int) and size < (field.name not in _MAY_BE_NONE) for size in sizes):
-            raise ValueError(f"{field.name} {value} is too small; use 1 or more")
+            raise ValueError(f"{field.name} {value} is too small; use {int(field.name not in _MAY_BE_NONE)} or more")
         if (field.name in _SHARES or field.name.endswith("dropout")) and not 0 <= value <= 1:
             raise ValueError(f"{field.name} {value} is no share; use 0 to 1")

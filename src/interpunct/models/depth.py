@@ -32,8 +32,8 @@ def check_kept(kept: Sequence[int], layers: int) -> None:
 
 def shortened(state: Mapping[str, Tensor], kept: Sequence[int], layers: int, *, inside: str = "") -> dict[str, Tensor]:
     """Return a network's weights with the kept ones alone of its `layers`, which stand at `inside` in it."""
-    if max(kept) > layers or len(kept) > layers:
-        raise ModelError(f"layers {tuple(kept)} are asked for, and there are {layers}; ask for fewer")
+    if max(kept) > layers:
+        raise ModelError(f"layers {tuple(kept)} are asked for, and there are {layers}; ask for these")
     begin = f"{inside}layers."
     chosen = {name: value for name, value in state.items() if not name.startswith(begin)}
     for place, layer in enumerate(kept):

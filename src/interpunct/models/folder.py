@@ -51,6 +51,13 @@ class Description:
             raise ModelError(f"model {self.title}: option {name!r} is {value!r}, not a whole number; export it again")
         return value
 
+    def handed_on(self) -> dict[str, Any]:
+        """Return the options that a model has which goes on from this one, where no others are given.
+
+        What it kept itself of the layers of another says nothing of the next one.
+        """
+        return {name: value for name, value in self.options.items() if name != "keep_layers"}
+
     def save(self, folder: Path) -> None:
         """Write `model.json`."""
         folder.mkdir(parents=True, exist_ok=True)

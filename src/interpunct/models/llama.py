@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct import config
-from interpunct.errors import ConfigError, InputError
+from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.gguf_weights import GgufFile, find_gguf
 from interpunct.models.pieces import Vocabulary
@@ -200,16 +200,22 @@ class Llama(SequenceModel[LlamaOptions]):
             return GgufFile(find_gguf(options.pretrained)).vocabulary(longest=options.longest_word)
         return SequenceModel.learn_vocabulary(words, options)
 
+    @staticmethod
+    def check_new(options: Any) -> None:
+        """Refuse to keep layers of nothing."""
+        if options.keep_layers:
+            raise ConfigError(["options.keep_layers are of another network's; name it in model.start"])
+
     def adopt(self, before: Self) -> None:
         """Take the weights of a trained model, of its layers those that stay."""
         layers = before.options.layers
+        if self.options.layers > layers:
+            raise ModelError(f"{before.name} has {layers} layers, and a llama cannot go on with more; ask for fewer")
         kept = self.options.keep_layers or evenly_spaced(self.options.layers, layers)
         self.network.load_state_dict(shortened(before.network.state_dict(), kept, layers, inside="trunk."))
 
     def prepare(self) -> None:
         """Fill a new network's trunk with the pretrained weights."""
-        if self.options.keep_layers:
-            raise ConfigError(["options.keep_layers are of another network's; name it in model.start"])
         if not self.options.pretrained:
             return
         path = find_gguf(self.options.pretrained)

@@ -38,8 +38,6 @@ from interpunct.transcript import Transcript
 WEIGHTS = "weights.pt"
 FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads")
 """Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
-_BEGAN_WITH = ("keep_layers",)
-"""Options that tell what a model took of the one it began with, and nothing of one that goes on from it."""
 _LONGEST_OF_CUDNN = 65_535
 
 
@@ -152,6 +150,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
     @classmethod
     def untrained(cls, description: Description, options: Any, words: Iterable[str], seed: int) -> Self:
         """Return a model that has learned nothing but its vocabulary."""
+        cls.check_new(options)
         vocabulary = cls.learn_vocabulary(words, options)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
@@ -178,8 +177,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         if fixed:
             raise ModelError(f"{folder}: {', '.join(fixed)} cannot change when training goes on; leave them out")
         before = cls.load(folder)
-        inherited = {name: value for name, value in described.options.items() if name not in _BEGAN_WITH}
-        merged = config.build(cls.OPTIONS, {**inherited, **options})
+        merged = config.build(cls.OPTIONS, {**described.handed_on(), **options})
         description = replace(
             before.description,
             name=name,
@@ -199,6 +197,10 @@ class SequenceModel(Learner, ABC, Generic[Options]):
                 f"{folder}: its network has another shape: {reason}; leave its sizes as they are"
             ) from None
         return model
+
+    @staticmethod
+    def check_new(options: Any) -> None:
+        """Refuse options that only a model that goes on can have: nothing, unless a type says so."""
 
     def adopt(self, before: Self) -> None:
         """Take the weights of a trained model; a type may know how to, though the shapes differ."""

@@ -110,7 +110,8 @@ class Layer(nn.Module):
 
     def _apart(self, projected: Tensor, count: int) -> tuple[Tensor, ...]:
         """Return projections one by one, windows × heads × pieces × numbers."""
-        parts = projected.view(*projected.shape[:2], count, self.heads, -1)
+        numbers = projected.shape[2] // (count * self.heads)
+        parts = projected.view(*projected.shape[:2], count, self.heads, numbers)
         return parts.permute(2, 0, 3, 1, 4).unbind()
 
 
@@ -181,9 +182,11 @@ class Network(nn.Module):
         Of a window with padding no more count than of the window alone.
         """
         sure = torch.stack([logits.float().softmax(dim=-1).amax(dim=-1) for logits in glanced.values()]).amin(dim=0)
+        # A padded word points at the first piece, which may be in the middle of a word.
+        words = words.where(words > 0, words[:, :1])
         doubt = torch.zeros_like(sure).scatter(1, words, 1.0) * (1 - sure)  # (windows, pieces)
         greatest, places = doubt.topk(self._share(doubt.shape[1]), dim=1)
-        counted = greatest > 0  # not so where there is no word
+        counted = greatest > 0  # not so where there is no word, or no doubt at all
         if lengths is not None:
             counted &= torch.arange(places.shape[1], device=places.device) < self._share(lengths)[:, None]
         return places, counted[:, :, None]
@@ -218,6 +221,9 @@ class Transformer(SequenceModel[TransformerOptions]):
         asked, layers, state = self.options.layers, before.options.layers, before.network.state_dict()
         if asked > 2 * layers:
             raise ModelError(f"{before.name} has {layers} layers; layers can be {2 * layers} at most when it goes on")
+        if before.options.glance and self.options.glance and asked != layers:
+            raise ModelError(f"{before.name} glances with {before.options.glance} of its {layers} layers; "
+                             f"go on with {layers}, or with glance = 0")  # fmt: skip
         if asked > layers and not self.options.keep_layers:
             state = deepened(state, layers, asked)
         else:
@@ -234,10 +240,14 @@ class Transformer(SequenceModel[TransformerOptions]):
         glanced, last = cast(Network, network).looks(batch.pieces, self._lengths(batch), batch.words)
         return self._sum_of_losses(last, batch) + _GLANCE_COUNTS * self._sum_of_losses(glanced, batch)
 
+    @staticmethod
+    def check_new(options: Any) -> None:
+        """Refuse to keep layers of nothing."""
+        if options.keep_layers and not options.pretrained:
+            raise ConfigError(["options.keep_layers are of another network's; name it in pretrained or model.start"])
+
     def prepare(self) -> None:
         """Fill a new network with pretrained weights."""
-        if self.options.keep_layers and not self.options.pretrained:
-            raise ConfigError(["options.keep_layers are of another network's; name it in pretrained or model.start"])
         if self.options.pretrained and isinstance(self.vocabulary, WordPieces):
             pretrained = PretrainedEncoder.load(Path(self.options.pretrained))
             fill(cast(Network, self.network), pretrained, self.options, self.vocabulary.names())

@@ -191,7 +191,10 @@ def _check(settings: TrainConfig) -> None:
         raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
     if settings.model.start is not None:
         _check_start(settings, kind)
-    _check_tasks(settings, _options(settings))
+    options = _options(settings)
+    if settings.model.start is None and hasattr(kind, "check_new"):
+        kind.check_new(options)
+    _check_tasks(settings, options)
     unknown = [mark for mark in settings.model.marks if mark not in MARKS]
     if unknown or "" not in settings.model.marks:
         raise ConfigError([f"model.marks must hold '' and of the others only {' '.join(MARKS[1:])}"])
@@ -238,7 +241,7 @@ def _check_start(settings: TrainConfig, kind: Any) -> None:
 
 def _options(settings: TrainConfig) -> Any:
     """Return the model type's options, checked; those of the model that training goes on from where none are given."""
-    before = {} if settings.model.start is None else Description.load(Path(settings.model.start)).options
+    before = {} if settings.model.start is None else Description.load(Path(settings.model.start)).handed_on()
     return config.build(type_named(settings.model.type).OPTIONS, {**before, **settings.options})
 
 
