@@ -10,34 +10,31 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-import torch
-from onnx import helper, numpy_helper
+from onnx import helper
+from torch import Tensor
 
 from interpunct.export.graph import Graph
 from interpunct.export.rows import (
     FUSED,
     REDUCED_RANGE,
-    WHOLE_RANGE,
     Rows,
+    fill,
     stored_branch,
     stored_matrix,
     stored_table,
+    weights_of,
 )
 from interpunct.models.llama import Llama, LlamaOptions, Network
 
 _TABLE = "trunk.embedding"
 
 
-def write(model: Llama, graph: Graph, *, reduce_range: bool = True) -> None:
-    """Write the forward pass: `pieces`, `lengths`, `words` to log-probabilities per task.
-
-    With int8, `reduce_range` keeps weights to 7 bits, so that every CPU computes the same.
-    """
+def write(model: Llama, graph: Graph) -> None:
+    """Write the forward pass: `pieces`, `lengths`, `words` to log-probabilities per task."""
     graph.windows_at_once = 1  # alone a window needs no padding, and attention without a mask is faster
-    network = cast(Network, model.network)
-    weights = {name: tensor.cpu().float().numpy() for name, tensor in network.state_dict().items()}
-    writer = _Writer(model.options, graph, weights, largest=REDUCED_RANGE if reduce_range else WHOLE_RANGE)
-    writer.turns(network.trunk.paces.cpu().numpy())
+    weights = weights_of(model.network)
+    writer = _Writer(model.options, graph, weights)
+    writer.turns(cast(Network, model.network).trunk.paces.cpu().numpy())
     embedded = writer.looked_up(_TABLE, "pieces", halved=True)
     states = graph.add("Reshape", [embedded, "rows_shape"], "states")
     for layer in range(model.options.layers):
@@ -51,13 +48,10 @@ def write(model: Llama, graph: Graph, *, reduce_range: bool = True) -> None:
 
 def read(graph: Any, model: Llama) -> None:
     """Fill a model with the weights of an exported one: the way back from `write`."""
-    stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-    network = cast(Network, model.network)
-    state = {name: _stored(name, tensor, stored) for name, tensor in network.state_dict().items()}
-    network.load_state_dict({name: torch.from_numpy(value.astype(np.float32)) for name, value in state.items()})
+    fill(model.network, graph, _stored)
 
 
-def _stored(name: str, tensor: torch.Tensor, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+def _stored(name: str, tensor: Tensor, stored: Mapping[str, np.ndarray]) -> np.ndarray:
     """Find a weight of the network, by its name there, among a graph's constants."""
     layer, _, _ = name.rpartition(".")
     if layer.startswith("heads."):
@@ -70,8 +64,8 @@ def _stored(name: str, tensor: torch.Tensor, stored: Mapping[str, np.ndarray]) -
 class _Writer(Rows):
     """The parts of a Llama network."""
 
-    def __init__(self, options: LlamaOptions, graph: Graph, weights: Mapping[str, np.ndarray], *, largest: int) -> None:
-        super().__init__(graph, weights, width=options.width, heads=options.heads, largest=largest)
+    def __init__(self, options: LlamaOptions, graph: Graph, weights: Mapping[str, np.ndarray]) -> None:
+        super().__init__(graph, weights, width=options.width, heads=options.heads, largest=REDUCED_RANGE)
         self.options = options
         self.numbers = options.width // options.heads
 

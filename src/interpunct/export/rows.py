@@ -8,11 +8,13 @@ pieces are half bytes, and become floats again only where they are read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor, nn
 
 from interpunct.export import halves
 from interpunct.export.graph import Graph
@@ -159,6 +161,18 @@ class Rows:
         return helper.make_graph(
             [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, [None] * 3)]
         )  # fmt: skip
+
+
+def weights_of(network: nn.Module) -> dict[str, np.ndarray]:
+    """Return a network's weights as floats, by their names."""
+    return {name: tensor.cpu().float().numpy() for name, tensor in network.state_dict().items()}
+
+
+def fill(network: nn.Module, graph: Any, find: Callable[[str, Tensor, Mapping[str, np.ndarray]], np.ndarray]) -> None:
+    """Give a network the weights of an exported one: those that `find` finds, by name, among the graph's constants."""
+    stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    found = {name: find(name, tensor, stored) for name, tensor in network.state_dict().items()}
+    network.load_state_dict({name: torch.from_numpy(value.astype(np.float32)) for name, value in found.items()})
 
 
 def stored_table(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -6,11 +6,11 @@ In: a trained `Transformer`. Out: its forward pass in a `Graph`, whose states, p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import torch
-from onnx import helper, numpy_helper
+from onnx import helper
+from torch import Tensor
 
 from interpunct.export.graph import Graph
 from interpunct.export.rows import (
@@ -18,12 +18,14 @@ from interpunct.export.rows import (
     REDUCED_RANGE,
     WHOLE_RANGE,
     Rows,
+    fill,
     stored_branch,
     stored_matrix,
     stored_table,
+    weights_of,
 )
 from interpunct.export.second_look import SecondLook
-from interpunct.models.transformer import NORM_EPSILON, Network, Transformer
+from interpunct.models.transformer import NORM_EPSILON, Transformer
 
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
 
@@ -34,8 +36,7 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
     With int8, `reduce_range` keeps weights to 7 bits, so that every CPU computes the same.
     """
     graph.windows_at_once = 1  # alone a window needs no padding, and attention without a mask is faster
-    options, state = model.options, cast(Network, model.network).state_dict()
-    weights = {name: tensor.cpu().float().numpy() for name, tensor in state.items()}
+    options, weights = model.options, weights_of(model.network)
     for layer in range(options.glance, options.layers) if options.glance else ():
         name = f"layers.{layer}.projections"
         whole = weights[f"{name}.weight"]
@@ -58,18 +59,15 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
 
 def read(graph: Any, model: Transformer) -> None:
     """Fill a model with the weights of an exported one: the way back from `write`."""
-    stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-    network = cast(Network, model.network)
-    state = {name: _stored(name, tensor.ndim, stored) for name, tensor in network.state_dict().items()}
-    network.load_state_dict({name: torch.from_numpy(value.astype(np.float32)) for name, value in state.items()})
+    fill(model.network, graph, _stored)
 
 
-def _stored(name: str, axes: int, stored: Mapping[str, np.ndarray]) -> np.ndarray:
+def _stored(name: str, tensor: Tensor, stored: Mapping[str, np.ndarray]) -> np.ndarray:
     """Find a weight of the network, by its name there, among a graph's constants."""
     layer, _, _ = name.rpartition(".")
     if layer.startswith(("heads.", "glances.")):
         return stored_branch(name.replace("glances.", "heads.glance_"), stored)
-    if axes < 2:
+    if tensor.ndim < 2:
         return stored[name]
     if layer in ("embedding", "positions"):
         return stored_table(layer, stored)
