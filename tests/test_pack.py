@@ -13,7 +13,7 @@ import pytest
 
 from interpunct.cases import CASES
 from interpunct.decode.windows import score
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import ConfigError, InputError, InterpunctError
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import Description, load, type_named
@@ -24,6 +24,7 @@ from interpunct.train import train
 from interpunct.train.distil import taught_packs
 from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript, Word
+from said import main as said_main
 
 TEXTS = (
     "Well, I own an iPhone: don't you? NATO's wait… ends; here! And — 42 things.",
@@ -159,6 +160,22 @@ def test_train_learns_from_a_pack_goes_on_and_teaches(packed: Path) -> None:
     assert alone != taught
 
 
+def test_train_learns_from_what_a_model_said(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, folder = trained(packed, "first"), packed.parent / "said"
+    said = f'said = ["{folder}"]'
+    with pytest.raises(ConfigError, match=r"nothing of .*a\.pack there"):
+        trained(packed, "second", teacher=said)
+    monkeypatch.setattr("sys.argv", ["said.py", str(first), str(packed), "-o", str(folder), "--device", "cpu"])
+    assert said_main() == 0
+    with pytest.raises(ConfigError, match=r"leave data\.teacher out"):
+        trained(packed, "second", teacher=f'{said}\nteacher = "{first}"')
+    asked, kept = (json.loads((made / "log.jsonl").read_text())["loss"] for made in (
+        trained(packed, "second", teacher=f'teacher = "{first}"'), trained(packed, "third", teacher=said)
+    ))  # fmt: skip
+    assert kept == pytest.approx(asked, abs=1e-3)
+    assert kept != json.loads((first / "log.jsonl").read_text())["loss"]
+
+
 def test_teachers_labels_are_brought_into_the_students_order(packed: Path) -> None:
     teacher: Any = load(trained(packed, "first"))
     pack = Pack.load(packed)
@@ -168,16 +185,6 @@ def test_teachers_labels_are_brought_into_the_students_order(packed: Path) -> No
     )  # fmt: skip
     straight, turned = (taught_packs(model, teacher, [pack]).targets["mark"] for model in (teacher, student))
     assert np.array_equal(turned, straight[:, ::-1])
-
-
-def test_what_a_teacher_said_is_kept_for_the_next_student(packed: Path) -> None:
-    teacher: Any = load(trained(packed, "first"))
-    pack, kept = Pack.load(packed), packed.parent / "kept" / "all.npz"
-    said = taught_packs(teacher, teacher, [pack], kept=kept).targets["mark"]
-    teacher.chances = None  # it is not asked again
-    assert np.array_equal(taught_packs(teacher, teacher, [pack], kept=kept).targets["mark"], said)
-    with pytest.raises(InputError, match="delete it"):
-        taught_packs(teacher, teacher, [Pack.joined([pack, pack])], kept=kept)
 
 
 def test_teacher_reads_a_pack_that_is_named_thrice_once(packed: Path) -> None:
@@ -239,3 +246,13 @@ def test_train_counts_a_pack_named_thrice_once(packed: Path) -> None:
     train(packed.parent / "often.toml", packed.parent / "often", overrides=[f"data.train={named}"])
     assert Description.load(packed.parent / "often").trained_on == ("changelog:train", "qmsum_meetings:train")
     assert load_lexicon(packed.parent / "often") == {"iphone": "iPhone"}
+
+
+def test_some_documents_of_a_pack_are_a_pack_of_these() -> None:
+    pack, pieces = Pack.of(transcripts(), sources=["iwslt:train"]), vocabulary()
+    part = pack.of_documents(np.array([False, True, False, True]))
+    chosen = [transcripts()[1], transcripts()[3]]
+    assert same(part.encoded(pieces, LABELS), encode(chosen, pieces, LABELS))
+    assert {*part.words} == {"the", "second", "talk", "begins", "ends", "unknown", "tags"}
+    assert part.sources == pack.sources
+    assert len(pack.of_documents(np.zeros(4, dtype=np.bool_))) == 0

@@ -26,7 +26,7 @@ from interpunct.models.encoded import Encoded, Tagged, joined, parts_of
 from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
-from interpunct.train import specs
+from interpunct.train import said, specs
 from interpunct.train.misheard import check as check_misheard
 from interpunct.train.misheard import learned_from
 from interpunct.train.pack import Pack, distinct, surface_forms
@@ -63,8 +63,8 @@ class DataConfig:
     dev_tags: dict[str, list[str]] = field(default_factory=dict)
     teacher: str | None = None
     """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
-    kept: str | None = None
-    """A file for what the teacher says of the packs: read where it is there, else written for the next student."""
+    said: tuple[str, ...] = ()
+    """Folders with what teachers said of the packs (see `said`), instead of a teacher that is asked: their mean."""
     misheard: tuple[str, ...] = ()
     """What tells how a recogniser mishears words, so that the words of packs are: "corpus:split:track"."""
     documents: int | None = None
@@ -163,7 +163,9 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
     tagged = partial(_read_tagged, settings.data.tags, settings.data.documents)
     pack = Pack.joined(packs) if packs else None
     parts: list[Encoded] = []
-    if settings.data.teacher is None:
+    if settings.data.said:
+        parts.append(said.taught(model, settings.data.said, settings.data.train, packs))
+    elif settings.data.teacher is None:
         if pack is None or settings.data.tags or specs.unpacked(settings.data.train):
             parts.append(model.encode(chain(corpora_read(), tagged())))
         if pack is not None:
@@ -177,8 +179,7 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
         if pack is None or specs.unpacked(settings.data.train):
             parts.append(taught(model, teacher, corpora_read))
         if pack is not None:
-            kept = None if settings.data.kept is None else Path(settings.data.kept)
-            parts.append(taught_packs(model, teacher, packs, kept=kept))
+            parts.append(taught_packs(model, teacher, packs))
     if pack is not None and settings.data.misheard:
         return replace(parts[0], heard=learned_from(settings.data.misheard).heard(pack))
     return joined(parts)
@@ -221,8 +222,12 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
         problems.append("data.dev: packs are for training; name corpora")
     if settings.data.teacher is not None and not Path(settings.data.teacher).is_dir():
         problems.append(f"data.teacher: {settings.data.teacher}: no such folder; train it first")
+    if settings.data.said and (settings.data.teacher or specs.unpacked(settings.data.train) or settings.data.tags):
+        problems.append("data.said: something was said of packs alone; train on them, and leave data.teacher out")
     if problems:
         raise ConfigError(problems)
+    if settings.data.said:
+        said.check(settings.data.said, settings.data.train)
 
 
 def _check_start(settings: TrainConfig, kind: Any) -> None:
@@ -268,7 +273,7 @@ def _check_tasks(settings: TrainConfig, options: Any) -> None:
         problems.append("self_attention writes all tasks' labels as one, and text tagged for one task has no others")
     if data.teacher is not None and data.tags:
         problems.append("a teacher teaches marks and cases; leave data.tags out")
-    if data.teacher is not None and not hasattr(options, "distil"):
+    if (data.teacher is not None or data.said) and not hasattr(options, "distil"):
         problems.append(f"models of type {settings.model.type!r} cannot learn from a teacher")
     if problems:
         raise ConfigError(problems)

@@ -7,17 +7,13 @@ labels. How much they count is the student's option `distil`.
 
 from __future__ import annotations
 
-import json
 import math
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from interpunct.decode.windows import score
 from interpunct.errors import InputError
@@ -66,24 +62,17 @@ def taught(
     return replace(encoded, targets=targets)
 
 
-def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack], *, kept: Path | None = None) -> Encoded:
+def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack]) -> Encoded:
     """Encode packs for a student and put the teacher's probabilities beside their labels, the quick way.
 
     The teacher is a network or an ensemble of them, which read the packs with vocabularies of their own; a pack that
-    stands there several times is read once. What the teacher says is read from the file `kept` where there is one, and
-    else written there for the next student.
+    stands there several times is read once.
     """
     if not any(map(len, packs)):
         raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
     read = distinct(packs)
-    once = Pack.joined(read)
-    if kept is not None and kept.exists():
-        said = _read_kept(kept, teacher, once)
-    else:
-        said = asked(teacher, once)
-        if kept is not None:
-            _keep(kept, said, teacher, once)
+    said = asked(teacher, Pack.joined(read))
     begins = np.cumsum([0, *map(len, read)]).tolist()
     spans = {id(pack): slice(*span) for pack, span in zip(read, pairwise(begins), strict=True)}
     targets = {
@@ -107,32 +96,6 @@ def asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
             share = said[task][:, order] / np.float16(len(members))
             found[task] = found[task] + share if task in found else share
     return found
-
-
-def _keep(path: Path, said: Mapping[str, Chances], teacher: Any, pack: Pack) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, about=_about(teacher, pack), **said)
-
-
-def _read_kept(path: Path, teacher: Any, pack: Pack) -> dict[str, Chances]:
-    with np.load(path) as arrays:
-        if not np.array_equal(arrays["about"], _about(teacher, pack)):
-            raise InputError(
-                f"not what the teacher {teacher.name} says of these packs; delete it, and it is asked again",
-                path=str(path),
-            )
-        return {task: arrays[task] for task in teacher.labels}
-
-
-def _about(teacher: Any, pack: Pack) -> npt.NDArray[np.uint8]:
-    """Return what tells one teacher's words about a pack from any other's."""
-    about = {
-        "teacher": teacher.name,
-        "labels": {task: list(names) for task, names in teacher.labels.items()},
-        "words": zlib.crc32("\n".join(pack.words).encode(), zlib.crc32(pack.numbers.tobytes())),
-    }
-    return np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
 
 
 def _columns(model: Student, teacher: Model) -> dict[str, Ints]:

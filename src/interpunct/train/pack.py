@@ -113,6 +113,20 @@ class Pack:
             tuple(dict.fromkeys(source for pack in packs for source in pack.sources)),
         )
 
+    def of_documents(self, chosen: npt.NDArray[np.bool_]) -> Pack:
+        """Return a pack of some of the documents; which surface forms stand in these is not known, so it has none."""
+        sizes = np.diff(np.append(self.documents, len(self)))
+        inside = np.repeat(chosen, sizes)
+        words, numbers = _commonest_first(self.words, self.numbers[inside])
+        return Pack(
+            words[: int(numbers.max()) + 1 if len(numbers) else 0],
+            numbers,
+            {task: row[inside] for task, row in self.tags.items()},
+            (np.cumsum(sizes[chosen]) - sizes[chosen]).astype(np.int64),
+            {},
+            self.sources,
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the pack to a file."""
         path = Path(path)

@@ -1,0 +1,59 @@
+"""Parts each pack into two halves by documents, so that a teacher of one half can tell what it thinks of the other.
+
+    python recipes/bundled/halves.py          # all packs of runs/packs: NAME-a.pack and NAME-b.pack beside NAME.pack
+    python recipes/bundled/halves.py ted      # one of them
+
+A teacher that has read a text several times knows its marks by heart, and a student learns nothing from it there that
+the labels would not say. What a teacher says of text it never saw is what it has understood (`said.py` asks it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from interpunct.errors import InterpunctError
+from interpunct.train.pack import SUFFIX, Pack
+from pack import FOLDER, PACKS
+
+HALVES = ("a", "b")
+
+
+def main() -> int:
+    """Write both halves of each pack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all)")
+    given = parser.parse_args()
+    try:
+        for name in given.names or PACKS:
+            pack = Pack.load(FOLDER / f"{name}{SUFFIX}")
+            for half, part in zip(HALVES, halves(pack), strict=True):
+                part.save(FOLDER / f"{name}-{half}{SUFFIX}")
+                print(f"{name}-{half}: {len(part):,} words, {len(part.documents):,} documents", flush=True)
+    except InterpunctError as error:
+        print(f"halves.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def halves(pack: Pack) -> tuple[Pack, Pack]:
+    """Part a pack by documents. In which of them its surface forms stand is not known: the first half has them all."""
+    first = first_half(pack)
+    return replace(pack.of_documents(first), forms=pack.forms), pack.of_documents(~first)
+
+
+def first_half(pack: Pack, *, seed: int = 1) -> npt.NDArray[np.bool_]:
+    """Draw the documents of the first half: in random order as many as hold half of the words."""
+    sizes = np.diff(np.append(pack.documents, len(pack)))
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    chosen = np.zeros(len(sizes), dtype=np.bool_)
+    chosen[order] = np.cumsum(sizes[order]) * 2 <= len(pack)
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

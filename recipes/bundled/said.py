@@ -1,0 +1,45 @@
+"""Asks a trained model what it thinks of packs, and keeps it for the students that learn from it (`data.said`).
+
+    python recipes/bundled/said.py runs/half-a runs/packs/*-b.pack -o runs/said/halves
+    python recipes/bundled/said.py runs/half-b runs/packs/*-a.pack -o runs/said/halves
+
+Each pack's answers are a file of the folder, named like the pack; a student of several folders learns their mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from interpunct.errors import InterpunctError
+from interpunct.models import load
+from interpunct.train.pack import Pack
+from interpunct.train.said import ask, file_of
+
+
+def main() -> int:
+    """Ask the model about each pack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, metavar="MODEL_DIR")
+    parser.add_argument("packs", nargs="+", metavar="PACK")
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
+    parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
+    given = parser.parse_args()
+    try:
+        teacher: Any = load(given.model)
+        if hasattr(teacher, "to"):
+            teacher.to(given.device)
+        for name in given.packs:
+            pack, path = Pack.load(Path(name)), file_of(given.output, name)
+            ask(teacher, pack, path)
+            print(f"{path}: what {teacher.name} says of {len(pack):,} words", flush=True)
+    except InterpunctError as error:
+        print(f"said.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

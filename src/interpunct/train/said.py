@@ -1,0 +1,94 @@
+"""What teachers say of packs, each pack in a file of its own: asked once, read by any number of students.
+
+In: a teacher and a pack. Out: a file with the teacher's probabilities of every word; from folders of such files the
+mean of all that was said of a pack. So a teacher of one half of the text can tell what it thinks of the other half, and
+one that came later what it thinks of both; a student learns from whatever there is of each pack.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interpunct.errors import ConfigError, InputError
+from interpunct.models.encoded import Encoded
+from interpunct.models.scores import Chances
+from interpunct.train import distil
+from interpunct.train.pack import Pack
+
+SUFFIX = ".npz"
+
+
+def ask(teacher: Any, pack: Pack, path: Path) -> None:
+    """Write what a teacher says of every word of a pack."""
+    about = {"labels": {task: list(names) for task, names in teacher.labels.items()}, "words": _sum(pack)}
+    said = distil.asked(teacher, pack)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        written = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        np.savez(file, allow_pickle=False, about=written, **said)
+
+
+def file_of(folder: Path, pack: str) -> Path:
+    """Return the file of a folder for what is said of a pack of this name."""
+    return folder / f"{Path(pack).stem}{SUFFIX}"
+
+
+def check(folders: Iterable[str], train: Iterable[str]) -> None:
+    """Refuse to learn from what nobody said."""
+    found = [Path(folder) for folder in folders]
+    unsaid = [
+        spec for spec in dict.fromkeys(train) if not any(file_of(folder, spec).is_file() for folder in found)
+    ]  # fmt: skip
+    if unsaid:
+        raise ConfigError(
+            [f"data.said: nothing of {spec} there; write it with recipes/bundled/said.py" for spec in unsaid]
+        )
+
+
+def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequence[Pack]) -> Encoded:
+    """Encode the packs of these names for a student, with what was said of each beside its labels.
+
+    A pack that is named several times is read once, and stands there as often.
+    """
+    read: dict[str, Mapping[str, Chances]] = {}
+    for spec, pack in zip(train, packs, strict=True):
+        if spec not in read:
+            files = [path for folder in folders if (path := file_of(Path(folder), spec)).is_file()]
+            read[spec] = _mean([_read(path, pack, model.labels) for path in files])
+    targets = {task: np.concatenate([read[spec][task] for spec in train]) for task in model.labels}
+    return replace(Pack.joined(packs).encoded(model.vocabulary, model.labels), targets=targets)
+
+
+def _read(path: Path, pack: Pack, labels: Mapping[str, Sequence[str]]) -> dict[str, Chances]:
+    """Read what was said of a pack, in this order of labels."""
+    with np.load(path) as arrays:
+        about = json.loads(arrays["about"].tobytes())
+        if about["words"] != _sum(pack):
+            raise InputError("said of another pack of this name; delete it and ask again", path=str(path))
+        if {task: sorted(names) for task, names in about["labels"].items()} != {
+            task: sorted(names) for task, names in labels.items()
+        }:
+            raise InputError("said by a teacher with other labels; give both the same", path=str(path))
+        return {
+            task: arrays[task][:, [about["labels"][task].index(name) for name in names]]
+            for task, names in labels.items()
+        }
+
+
+def _mean(said: Sequence[Mapping[str, Chances]]) -> dict[str, Chances]:
+    found = dict(said[0])
+    for other in said[1:]:
+        found = {task: rows + other[task] for task, rows in found.items()}
+    return {task: rows / np.float16(len(said)) for task, rows in found.items()}
+
+
+def _sum(pack: Pack) -> int:
+    """Return a number that other words would not have."""
+    return zlib.crc32("\n".join(pack.words).encode(), zlib.crc32(pack.numbers.tobytes()))

@@ -1,0 +1,77 @@
+"""What teachers say of packs: asked once, and read by students whose labels stand in another order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halves import halves
+from interpunct.errors import InputError
+from interpunct.labels import parse_tokens
+from interpunct.models import type_named
+from interpunct.train import distil
+from interpunct.train.pack import Pack
+from interpunct.train.said import ask, file_of, taught
+from interpunct.transcript import Transcript
+
+TEXTS = ("Well, I own it: don't you? And here! 42 things.", "The second talk begins. The second talk ends.")
+LABELS = {"mark": ("", ",", ".", "?", "!", ":", ";", "—"), "case": ("lower", "sentence", "upper", "single", "mixed")}
+
+
+def network(name: str, words: Pack, labels: dict[str, tuple[str, ...]] | None = None) -> Any:
+    options = {"vocabulary": 60, "embedding": 8, "hidden": 8, "layers": 1}
+    return type_named("bigru").create(
+        name=name, version="1", labels=labels or LABELS, options=options, words=words.texts()
+    )
+
+
+@pytest.fixture
+def packs(tmp_path: Path) -> dict[str, Pack]:
+    """Two packs, by the names of their files."""
+    made = {}
+    for name, text in zip("ab", TEXTS, strict=True):
+        path = tmp_path / "packs" / f"{name}.pack"
+        made[str(path)] = Pack.of([Transcript(tuple(parse_tokens(text.split())))], sources=["iwslt:train"])
+        made[str(path)].save(path)
+    return made
+
+
+def test_student_learns_the_mean_of_what_was_said_of_each_pack(packs: dict[str, Pack], tmp_path: Path) -> None:
+    (first, pack), (second, other) = packs.items()
+    one, two = network("one", pack), network("two", other)
+    ask(one, pack, file_of(tmp_path / "one", first))
+    ask(two, pack, file_of(tmp_path / "two", first))
+    ask(two, other, file_of(tmp_path / "two", second))
+    turned = {task: names[::-1] for task, names in LABELS.items()}
+    names = [second, first, second]
+    folders = [str(tmp_path / "one"), str(tmp_path / "two")]
+    said = taught(network("student", pack, turned), folders, names, [packs[name] for name in names])
+    assert len(said) == len(pack) + 2 * len(other)
+    for task in LABELS:
+        of_other = distil.asked(two, other)[task][:, ::-1]
+        both = (distil.asked(one, pack)[task] + distil.asked(two, pack)[task])[:, ::-1] / 2
+        assert np.allclose(said.targets[task], np.concatenate([of_other, both, of_other]), atol=2e-3)
+        assert not np.allclose(both, distil.asked(one, pack)[task][:, ::-1], atol=2e-3)
+
+
+def test_what_was_said_of_other_words_or_with_other_labels_is_refused(packs: dict[str, Pack], tmp_path: Path) -> None:
+    (first, pack), (_, other) = packs.items()
+    ask(network("one", pack), pack, file_of(tmp_path, first))
+    with pytest.raises(InputError, match="another pack"):
+        taught(network("student", pack), [str(tmp_path)], [first], [other])
+    few = {**LABELS, "mark": ("", ",", ".", "?")}
+    with pytest.raises(InputError, match="other labels"):
+        taught(network("student", pack, few), [str(tmp_path)], [first], [pack])
+
+
+def test_halves_hold_each_document_once() -> None:
+    texts = [f"Talk {number} of an iPhone ends here." for number in range(9)]
+    pack = Pack.of(Transcript(tuple(parse_tokens(text.split()))) for text in texts)
+    parts = halves(pack)
+    assert [len(part.documents) for part in parts] == [4, 5]
+    assert sorted(word for part in parts for word in part.texts()) == sorted(pack.texts())
+    assert Pack.joined(parts).forms == pack.forms == {"iPhone": 9}
+    assert [list(part.texts()) for part in halves(pack)] == [list(part.texts()) for part in parts]
