@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,38 @@ def test_cleared_texts_share_nothing(scored: list[str], taught: list[str]) -> No
         assert len(left) <= len(other.words) - sum(map(len, quoting))
     else:
         assert len(left) == len(other.words) or shared_slowly(one, other)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=60), st.lists(st.lists(st.sampled_from("abc"), min_size=1)))
+def test_cleared_packs_share_nothing_and_part_where_they_did(scored: list[str], taught: list[list[str]]) -> None:
+    held = Held.of([transcript(" ".join(scored))])
+    pack = Pack.of(transcript(" ".join(words)) for words in taught)
+    left = held.cleared_pack(pack)
+    known = {tuple(scored[place : place + LENGTH]) for place in range(len(scored) - LENGTH + 1)}
+    words = list(left.texts())
+    assert not known & {tuple(words[place : place + LENGTH]) for place in range(len(words) - LENGTH + 1)}
+    if len(left) == len(pack):
+        assert left is pack
+    else:
+        assert len(pack) - len(left) >= LENGTH
+    whole = " ".join(word for text in taught for word in text)
+    for begin, end in pairwise([*left.documents, len(left)]):
+        assert " ".join(words[begin:end]) in whole
+
+
+def test_cleared_pack_keeps_the_words_around_what_is_scored() -> None:
+    pack = Pack.of([transcript("Well, he said one two three four five six seven eight. Then he stopped.")])
+    left = Held.of([transcript(SCORED)]).cleared_pack(pack)
+    assert list(left.texts()) == "well he said then he stopped".split()
+    assert left.documents.tolist() == [0, 3]
+    assert left.tags["mark"].tolist() == [pack.tags["mark"][place] for place in (0, 1, 2, 11, 12, 13)]
+
+
+def test_what_is_held_is_read_as_it_was_written(tmp_path: Path) -> None:
+    held = Held.of([transcript(SCORED), transcript("Other words stand here, nine of them, and more follow.")])
+    held.save(tmp_path / "held.npz")
+    assert Held.load(tmp_path / "held.npz").runs.tolist() == held.runs.tolist()
+    assert held.shared(transcript(SCORED)).all()
 
 
 def test_runs_of_a_short_text_are_none() -> None:

@@ -21,6 +21,7 @@ from interpunct.models.pieces import Pieces
 from interpunct.restore import find_model
 from interpunct.train.pack import UNKNOWN, Pack
 from interpunct.transcript import Transcript
+from overlap import Held
 from storyteller import Speaker, Storyteller, tagged
 
 TEXT = "One two three four five. Six, seven eight? Nine ten eleven twelve. "
@@ -159,14 +160,18 @@ def test_command_writes_a_pack_to_learn_from(
     made().save(tmp_path / "teacher")
     speaks = made(seed=2)
     monkeypatch.setattr(Llama, "create", lambda **_: speaks)
+    held = Held.of([Transcript(parse_text("Six seven eight nine ten eleven twelve one."))])
+    held.save(tmp_path / "held.npz")
     arguments = [
         str(tmp_path / "heard.pack"), "-o", str(tmp_path / "told.pack"), "--teacher", str(tmp_path / "teacher"),
         "--seconds", "1", "--words", "900", "--at-once", "3", "--batch", "2", "--device", "cpu",
+        "--held", str(tmp_path / "held.npz"),
     ]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments])
     assert storyteller.main() == 0
     told = Pack.load(tmp_path / "told.pack")
-    assert 900 <= len(told) < 3000
+    assert 100 <= len(told) < 3000
+    assert held.cleared_pack(told) is told
     assert told.tags["mark"].max() < len(MARKS)
     assert f"{len(told):,} words" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["storyteller.py", str(tmp_path / "none.pack"), *arguments[1:]])

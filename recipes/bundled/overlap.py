@@ -1,5 +1,7 @@
 """What training text must not hold: sentences of the documents that models are chosen and scored on.
 
+    python recipes/bundled/overlap.py -o runs/packs/held.npz    # for a machine that has the packs, and not the corpora
+
 In: evaluation documents. Out: training documents without the sentences that share eight words in a row with one of
 them: a talk that quotes another, an advertisement that opens every episode of a podcast. Shorter phrases are common
 speech.
@@ -7,13 +9,19 @@ speech.
 
 from __future__ import annotations
 
+import argparse
+import functools
+import hashlib
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from interpunct import corpora
+from interpunct.errors import InterpunctError
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
 from interpunct.train.pack import Pack
@@ -34,6 +42,8 @@ HELD_OUT = (
 
 Hashes = npt.NDArray[np.uint64]
 
+_UNUSED = np.uint64(24)  # bits of a hash; 40 are enough for ten million runs, and written small
+
 
 @dataclass(frozen=True)
 class Held:
@@ -46,14 +56,37 @@ class Held:
         """Hold documents."""
         return cls(np.unique(np.concatenate([np.zeros(0, np.uint64), *(runs(each) for each in transcripts)])))
 
+    @classmethod
+    def load(cls, path: Path) -> Held:
+        """Read what was held."""
+        with np.load(path) as arrays:
+            return cls(np.cumsum(arrays["steps"], dtype=np.uint64))
+
+    def save(self, path: Path) -> None:
+        """Write the hashes as the steps between them."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, steps=np.diff(self.runs, prepend=np.uint64(0)))
+
     def shared(self, transcript: Transcript) -> npt.NDArray[np.bool_]:
         """Say of each run of eight words of a text whether an evaluation document holds it."""
-        found = runs(transcript)
+        return self._holds(runs(transcript))
+
+    def _holds(self, found: Hashes) -> npt.NDArray[np.bool_]:
         if not len(self.runs):
             return np.zeros(len(found), dtype=np.bool_)
         place = np.minimum(np.searchsorted(self.runs, found), len(self.runs) - 1)
         same: npt.NDArray[np.bool_] = self.runs[place] == found
         return same
+
+    def cleared_pack(self, pack: Pack) -> Pack:
+        """Return a pack without the runs of words that stand in an evaluation document; text parts where one stood."""
+        while (shared := self._holds(_pack_runs(pack))).any():
+            left = np.ones(len(pack), dtype=np.bool_)
+            for place in range(LENGTH):
+                left[place : place + len(shared)] &= ~shared
+            pack = pack.of_words(left)
+        return pack
 
     def cleared(self, transcript: Transcript) -> Transcript:
         """Return a text without the sentences that share a run with an evaluation document."""
@@ -85,8 +118,7 @@ def runs(transcript: Transcript) -> Hashes:
 
 def shared_shares(scored: Iterable[tuple[str, Transcript]], packs: Iterable[Pack]) -> dict[str, float]:
     """Return for each scored document the share of its runs of eight words that stand in one of the packs."""
-    hashed = (_rolled(np.fromiter(map(_hash, pack.words), dtype=np.uint64)[pack.numbers]) for pack in packs)
-    taught = Held(np.unique(np.concatenate([np.zeros(0, np.uint64), *hashed])))
+    taught = Held(np.unique(np.concatenate([np.zeros(0, np.uint64), *map(_pack_runs, packs)])))
     found = {}
     for spec, text in scored:
         shared = taught.shared(text)
@@ -94,8 +126,14 @@ def shared_shares(scored: Iterable[tuple[str, Transcript]], packs: Iterable[Pack
     return found
 
 
+def _pack_runs(pack: Pack) -> Hashes:
+    return _rolled(np.fromiter(map(_hash, pack.words), dtype=np.uint64)[pack.numbers])
+
+
+@functools.cache
 def _hash(text: str) -> int:
-    return hash(text) & 0xFFFFFFFFFFFFFFFF
+    """Return a number that is the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _rolled(words: Hashes) -> Hashes:
@@ -104,7 +142,7 @@ def _rolled(words: Hashes) -> Hashes:
     total = np.zeros(count, dtype=np.uint64)
     for place in range(LENGTH):
         total = total * np.uint64(0x9E3779B97F4A7C15) + words[place : place + count]  # wraps around, as hashes do
-    return total
+    return total >> _UNUSED
 
 
 def cleared(texts: Iterable[Transcript], held: Held) -> Iterator[Transcript]:
@@ -113,3 +151,22 @@ def cleared(texts: Iterable[Transcript], held: Held) -> Iterator[Transcript]:
         rest = held.cleared(text)
         if rest.words:
             yield rest
+
+
+def main() -> int:
+    """Write what is held."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="NPZ")
+    given = parser.parse_args()
+    try:
+        held = Held.of(text for _, text in held_out())
+        held.save(given.output)
+    except InterpunctError as error:
+        print(f"overlap.py: error: {error}", file=sys.stderr)
+        return 1
+    print(f"{len(held.runs):,} runs of {LENGTH} words in {given.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,8 @@
 A language model learns for a while what packs hold, words without marks or capitals, and then tells stories: each
 begins with a few words from the packs and goes on by chance, without the pieces that are unlikely. A pack of them has
 the marks and cases that the teacher gives its words. A teacher is too sure of text that it knows by heart; these
-stories it has never read.
+stories it has never read. Common phrases of a document that is scored come up by chance: where eight of its words in a
+row were told, they are left out, and the story parts there (see `overlap`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from interpunct.models.pieces import UNKNOWN as NO_PIECE
 from interpunct.models.scores import Ints
 from interpunct.train import distil
 from interpunct.train.pack import UNKNOWN, Pack
+from overlap import Held, held_out
 
 Cache = list[tuple[Tensor, Tensor]]
 """Each layer's keys and values of the pieces so far: stories × heads of keys × pieces × numbers."""
@@ -256,6 +258,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="PACK")
     parser.add_argument("--pretrained", default="runs/pretrained/smollm2.gguf", metavar="GGUF")
     parser.add_argument("--teacher", required=True, type=Path, metavar="MODEL_DIR", help="whose marks the words get")
+    parser.add_argument("--held", type=Path, metavar="NPZ", help="of overlap.py; else what is scored is read anew")
     parser.add_argument("--seconds", type=float, default=60, help="how long it learns (60)")
     parser.add_argument("--words", type=int, default=60_000_000, help="how many words it tells (60,000,000)")
     parser.add_argument("--at-once", type=int, default=4096, metavar="N", help="stories told side by side (4,096)")
@@ -268,6 +271,7 @@ def main() -> int:
     try:
         device = torch_loop.choose_device(given.device)
         teacher = _teacher(given.teacher, device)
+        held = Held.load(given.held) if given.held else Held.of(text for _, text in held_out())
         # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
         options = {"pretrained": given.pretrained, "longest_word": _LONGEST}
         model = Llama.create(name="storyteller", version="1", labels=_LABELS, options=options, words=())
@@ -279,7 +283,8 @@ def main() -> int:
         )  # fmt: skip
         teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
         teller.to(device)
-        pack = tagged(Pack.joined(_told(teller, given.words, given.at_once, device, given.seed)), teacher)
+        told = Pack.joined(_told(teller, given.words, given.at_once, device, given.seed))
+        pack = tagged(held.cleared_pack(told), teacher)
         pack.save(given.output)
     except InterpunctError as error:
         print(f"storyteller.py: error: {error}", file=sys.stderr)

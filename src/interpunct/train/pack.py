@@ -114,15 +114,22 @@ class Pack:
         )
 
     def of_documents(self, chosen: npt.NDArray[np.bool_]) -> Pack:
-        """Return a pack of some of the documents; which surface forms stand in these is not known, so it has none."""
-        sizes = np.diff(np.append(self.documents, len(self)))
-        inside = np.repeat(chosen, sizes)
-        words, numbers = _commonest_first(self.words, self.numbers[inside])
+        """Return a pack of some of the documents."""
+        return self.of_words(np.repeat(chosen, np.diff(np.append(self.documents, len(self)))))
+
+    def of_words(self, chosen: npt.NDArray[np.bool_]) -> Pack:
+        """Return a pack of some of the words; behind others that are left out a document begins.
+
+        Which surface forms stand among these is not known, so it has none.
+        """
+        words, numbers = _commonest_first(self.words, self.numbers[chosen])
+        begins = np.append(True, ~chosen[:-1])[: len(self)]
+        begins[self.documents] = True
         return Pack(
             words[: int(numbers.max()) + 1 if len(numbers) else 0],
             numbers,
-            {task: row[inside] for task, row in self.tags.items()},
-            (np.cumsum(sizes[chosen]) - sizes[chosen]).astype(np.int64),
+            {task: row[chosen] for task, row in self.tags.items()},
+            np.flatnonzero(begins[chosen]),
             {},
             self.sources,
         )
