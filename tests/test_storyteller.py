@@ -165,7 +165,7 @@ def test_command_writes_a_pack_to_learn_from(
     arguments = [
         str(tmp_path / "heard.pack"), "-o", str(tmp_path / "told.pack"), "--teacher", str(tmp_path / "teacher"),
         "--seconds", "1", "--words", "900", "--at-once", "3", "--batch", "2", "--device", "cpu",
-        "--held", str(tmp_path / "held.npz"),
+        "--held", str(tmp_path / "held.npz"), "--given", "4", "--least", "0.5",
     ]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments])
     assert storyteller.main() == 0

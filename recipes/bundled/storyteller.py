@@ -235,13 +235,13 @@ def _teacher(folder: Path, device: torch.device) -> Any:
     return teacher
 
 
-def _told(teller: Storyteller, words: int, at_once: int, device: torch.device, seed: int) -> list[Pack]:
+def _told(teller: Storyteller, words: int, seed: int, tell: Callable[..., list[list[int]]]) -> list[Pack]:
     """Tell stories until there are so many words; while some are told, those before them are written down."""
     parts: list[Pack] = []
     with ThreadPoolExecutor(1) as writer:
         writing: Future[Pack] | None = None
         while sum(map(len, parts)) < words:
-            rows = teller.tell(at_once, device=device, seed=seed)
+            rows = tell(seed=seed)
             if writing is not None:
                 parts.append(writing.result())
             writing = writer.submit(teller.pack, rows)
@@ -261,13 +261,20 @@ def main() -> int:
     parser.add_argument("--held", type=Path, metavar="NPZ", help="of overlap.py; else what is scored is read anew")
     parser.add_argument("--seconds", type=float, default=60, help="how long it learns (60)")
     parser.add_argument("--words", type=int, default=60_000_000, help="how many words it tells (60,000,000)")
+    parser.add_argument(
+        "--given", type=int, default=8, metavar="N", help="pieces of the packs that a story begins with (8)"
+    )
+    parser.add_argument(
+        "--least", type=float, default=0.03, metavar="SHARE",
+        help="pieces less than so many times as likely as the likeliest are not told (0.03); less gives rarer words",
+    )  # fmt: skip
     parser.add_argument("--at-once", type=int, default=4096, metavar="N", help="stories told side by side (4,096)")
     parser.add_argument("--batch", type=int, default=128, metavar="N", help="windows in a batch of learning (128)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
-    if min(given.seconds, given.words, given.at_once, given.batch) <= 0:
-        parser.error("--seconds, --words, --at-once and --batch must be above 0")
+    if min(given.seconds, given.words, given.at_once, given.batch, given.given, given.least) <= 0:
+        parser.error("--seconds, --words, --at-once, --batch, --given and --least must be above 0")
     try:
         device = torch_loop.choose_device(given.device)
         teacher = _teacher(given.teacher, device)
@@ -283,7 +290,8 @@ def main() -> int:
         )  # fmt: skip
         teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
         teller.to(device)
-        told = Pack.joined(_told(teller, given.words, given.at_once, device, given.seed))
+        tell = functools.partial(teller.tell, given.at_once, device=device, given=given.given, least=given.least)
+        told = Pack.joined(_told(teller, given.words, given.seed, tell))
         pack = tagged(held.cleared_pack(told), teacher)
         pack.save(given.output)
     except InterpunctError as error:
