@@ -167,7 +167,7 @@ def test_train_learns_from_what_a_model_said(packed: Path, monkeypatch: pytest.M
         trained(packed, "second", teacher=said)
     monkeypatch.setattr("sys.argv", ["said.py", str(first), str(packed), "-o", str(folder), "--device", "cpu"])
     assert said_main() == 0
-    with pytest.raises(ConfigError, match=r"leave data\.teacher out"):
+    with pytest.raises(ConfigError, match=r"without data\.teacher"):
         trained(packed, "second", teacher=f'{said}\nteacher = "{first}"')
     asked, kept = (json.loads((made / "log.jsonl").read_text())["loss"] for made in (
         trained(packed, "second", teacher=f'teacher = "{first}"'), trained(packed, "third", teacher=said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from interpunct.labels import parse_tokens
 from interpunct.models import type_named
 from interpunct.train import distil
 from interpunct.train.pack import Pack
-from interpunct.train.said import ask, file_of, taught
+from interpunct.train.said import ask, file_of, problems, taught
 from interpunct.transcript import Transcript
 
 TEXTS = ("Well, I own it: don't you? And here! 42 things.", "The second talk begins. The second talk ends.")
@@ -63,8 +64,50 @@ def test_what_was_said_of_other_words_or_with_other_labels_is_refused(packs: dic
     with pytest.raises(InputError, match="another pack"):
         taught(network("student", pack), [str(tmp_path)], [first], [other])
     few = {**LABELS, "mark": ("", ",", ".", "?")}
-    with pytest.raises(InputError, match="other labels"):
+    with pytest.raises(InputError, match="with the mark labels"):
         taught(network("student", pack, few), [str(tmp_path)], [first], [pack])
+
+
+def test_file_that_is_cut_or_another_is_told_in_a_line(packs: dict[str, Pack], tmp_path: Path) -> None:
+    first, pack = next(iter(packs.items()))
+    path = file_of(tmp_path, first)
+    ask(network("one", pack), pack, path)
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"no answers"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="not what a teacher said"):
+            taught(network("student", pack), [str(tmp_path)], [first], [pack])
+
+
+def test_student_of_one_task_learns_what_was_said_of_it(packs: dict[str, Pack], tmp_path: Path) -> None:
+    first, pack = next(iter(packs.items()))
+    ask(network("one", pack), pack, file_of(tmp_path, first))
+    student = network("student", pack, {"mark": LABELS["mark"]})
+    assert list(taught(student, [str(tmp_path)], [first], [pack]).targets) == ["mark"]
+
+
+def test_teacher_that_splits_clitics_and_packs_of_nothing_are_refused(packs: dict[str, Pack], tmp_path: Path) -> None:
+    pack = next(iter(packs.values()))
+    with pytest.raises(InputError, match="splits clitics"):
+        ask(SimpleNamespace(name="apart", clitics="split"), pack, tmp_path / "a.npz")
+    with pytest.raises(InputError, match="no words"):
+        ask(network("one", pack), Pack.of([]), tmp_path / "a.npz")
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_folder_in_which_nobody_spoke_is_told(packs: dict[str, Pack], tmp_path: Path) -> None:
+    first, second = packs
+    ask(network("one", packs[first]), packs[first], file_of(tmp_path / "said", first))
+    said, none = str(tmp_path / "said"), str(tmp_path / "siad")
+    assert problems([said], [first, first]) == []
+    assert problems([said, none], [first]) == [f"data.said: {none}: nothing of these packs there"]
+    (told,) = problems([said], [first, second])
+    assert second in told
+
+
+def test_pack_of_one_document_has_no_halves() -> None:
+    with pytest.raises(InputError, match="no halves"):
+        halves(Pack.of([Transcript(tuple(parse_tokens(TEXTS[0].split())))]))
 
 
 def test_halves_hold_each_document_once() -> None:

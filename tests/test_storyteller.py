@@ -165,13 +165,13 @@ def test_command_writes_a_pack_to_learn_from(
     arguments = [
         str(tmp_path / "heard.pack"), "-o", str(tmp_path / "told.pack"), "--teacher", str(tmp_path / "teacher"),
         "--seconds", "1", "--words", "900", "--at-once", "3", "--batch", "2", "--device", "cpu",
-        "--held", str(tmp_path / "held.npz"), "--given", "4", "--least", "0.5",
+        "--held", str(tmp_path / "held.npz"), "--given", "60", "--least", "0.5",
     ]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments])
     assert storyteller.main() == 0
     told = Pack.load(tmp_path / "told.pack")
-    assert 100 <= len(told) < 3000
-    assert held.cleared_pack(told) is told
+    assert 300 <= len(told) < 3000
+    assert held.cleared_pack(told) is told  # though every story began with what is held
     assert told.tags["mark"].max() < len(MARKS)
     assert f"{len(told):,} words" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["storyteller.py", str(tmp_path / "none.pack"), *arguments[1:]])
@@ -180,6 +180,7 @@ def test_command_writes_a_pack_to_learn_from(
     monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, "--teacher", str(find_model("fast"))])
     assert storyteller.main() == 1
     assert "it cannot read packs; name a trained network" in capsys.readouterr().err
-    monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, "--words", "0"])
-    with pytest.raises(SystemExit):
-        storyteller.main()
+    for wrong in (["--words", "0"], ["--least", "3"], ["--given", "256"]):
+        monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, *wrong])
+        with pytest.raises(SystemExit):
+            storyteller.main()

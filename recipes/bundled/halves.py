@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from interpunct.errors import InterpunctError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.train.pack import SUFFIX, Pack
 from pack import FOLDER, PACKS
 
@@ -43,6 +43,8 @@ def main() -> int:
 def halves(pack: Pack) -> tuple[Pack, Pack]:
     """Part a pack by documents. In which of them its surface forms stand is not known: the first half has them all."""
     first = first_half(pack)
+    if not first.any():
+        raise InputError("one document holds more than half of the words; there are no halves of it")
     return replace(pack.of_documents(first), forms=pack.forms), pack.of_documents(~first)
 
 

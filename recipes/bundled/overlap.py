@@ -13,6 +13,8 @@ import argparse
 import functools
 import hashlib
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct import corpora
-from interpunct.errors import InterpunctError
+from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
 from interpunct.train.pack import Pack
@@ -59,8 +61,11 @@ class Held:
     @classmethod
     def load(cls, path: Path) -> Held:
         """Read what was held."""
-        with np.load(path) as arrays:
-            return cls(np.cumsum(arrays["steps"], dtype=np.uint64))
+        try:
+            with np.load(path) as arrays:
+                return cls(np.cumsum(arrays["steps"], dtype=np.uint64))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise InputError(f"not what overlap.py writes ({error})", path=str(path)) from None
 
     def save(self, path: Path) -> None:
         """Write the hashes as the steps between them."""

@@ -47,6 +47,8 @@ Cache = list[tuple[Tensor, Tensor]]
 _HELD_OUT = 16
 """Windows at the end of the text that are not learned but scored."""
 _LONGEST = 64
+_LENGTH = 256
+"""Pieces of a story."""
 _LABELS = {"mark": MARKS, "case": CASES}
 _BROKEN = "\ufffd"  # what is written for bytes that are no letter
 
@@ -120,7 +122,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 class Storyteller:
     """A speaker with its vocabulary, and the text it learned from."""
 
-    def __init__(self, trunk: Trunk, vocabulary: Pieces, pack: Pack, *, length: int = 256) -> None:
+    def __init__(self, trunk: Trunk, vocabulary: Pieces, pack: Pack, *, length: int = _LENGTH) -> None:
         """Take what is to be learned; stories have `length` pieces."""
         encoded = pack.encoded(vocabulary, {})
         if len(encoded.pieces) < length * (_HELD_OUT + 1):
@@ -275,6 +277,8 @@ def main() -> int:
     given = parser.parse_args()
     if min(given.seconds, given.words, given.at_once, given.batch, given.given, given.least) <= 0:
         parser.error("--seconds, --words, --at-once, --batch, --given and --least must be above 0")
+    if given.least > 1 or given.given >= _LENGTH:
+        parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
     try:
         device = torch_loop.choose_device(given.device)
         teacher = _teacher(given.teacher, device)

@@ -27,6 +27,7 @@ from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.train import said, specs
+from interpunct.train.distil import taught, taught_packs
 from interpunct.train.misheard import check as check_misheard
 from interpunct.train.misheard import learned_from
 from interpunct.train.pack import Pack, distinct, surface_forms
@@ -171,8 +172,6 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
         if pack is not None:
             parts.append(pack.encoded(model.vocabulary, model.labels))
     else:
-        from interpunct.train.distil import taught, taught_packs
-
         teacher: Any = load(settings.data.teacher)
         if hasattr(teacher, "to"):
             teacher.to(settings.train.device)
@@ -223,11 +222,11 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
     if settings.data.teacher is not None and not Path(settings.data.teacher).is_dir():
         problems.append(f"data.teacher: {settings.data.teacher}: no such folder; train it first")
     if settings.data.said and (settings.data.teacher or specs.unpacked(settings.data.train) or settings.data.tags):
-        problems.append("data.said: something was said of packs alone; train on them, and leave data.teacher out")
+        problems.append("data.said: teachers spoke of packs; train on these alone, without data.teacher and data.tags")
+    elif settings.data.said:
+        problems += said.problems(settings.data.said, settings.data.train)
     if problems:
         raise ConfigError(problems)
-    if settings.data.said:
-        said.check(settings.data.said, settings.data.train)
 
 
 def _check_start(settings: TrainConfig, kind: Any) -> None:

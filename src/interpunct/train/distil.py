@@ -68,8 +68,6 @@ def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack]) -> Encoded:
     The teacher is a network or an ensemble of them, which read the packs with vocabularies of their own; a pack that
     stands there several times is read once.
     """
-    if not any(map(len, packs)):
-        raise InputError("the packs hold no words; name others in data.train")
     columns = _columns(model, teacher)
     read = distinct(packs)
     said = asked(teacher, Pack.joined(read))
@@ -84,6 +82,8 @@ def taught_packs(model: Any, teacher: Any, packs: Sequence[Pack]) -> Encoded:
 
 def asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
     """Return what a teacher says of every word of a pack, in its own order of labels."""
+    if not len(pack):
+        raise InputError("the packs hold no words; name others")
     members = getattr(teacher, "members", (teacher,))
     for member in members:
         if not hasattr(member, "chances"):

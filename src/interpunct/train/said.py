@@ -8,6 +8,7 @@ one that came later what it thinks of both; a student learns from whatever there
 from __future__ import annotations
 
 import json
+import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,23 +17,34 @@ from typing import Any
 
 import numpy as np
 
-from interpunct.errors import ConfigError, InputError
+from interpunct.errors import InputError
 from interpunct.models.encoded import Encoded
+from interpunct.models.model import Clitics
 from interpunct.models.scores import Chances
 from interpunct.train import distil
 from interpunct.train.pack import Pack
 
 SUFFIX = ".npz"
+WHOLE: Clitics = "joined"
+"""How packs hold "don't": as one word."""
 
 
 def ask(teacher: Any, pack: Pack, path: Path) -> None:
     """Write what a teacher says of every word of a pack."""
-    about = {"labels": {task: list(names) for task, names in teacher.labels.items()}, "words": _sum(pack)}
+    if teacher.clitics != WHOLE:
+        raise InputError(f"the teacher {teacher.name} splits clitics, and packs hold whole words; take another")
+    about = {
+        "teacher": teacher.name,
+        "labels": {task: list(names) for task, names in teacher.labels.items()},
+        "words": _sum(pack),
+    }
     said = distil.asked(teacher, pack)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
+    unfinished = path.with_suffix(".tmp")
+    with unfinished.open("wb") as file:
         written = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         np.savez(file, allow_pickle=False, about=written, **said)
+    unfinished.replace(path)
 
 
 def file_of(folder: Path, pack: str) -> Path:
@@ -40,16 +52,15 @@ def file_of(folder: Path, pack: str) -> Path:
     return folder / f"{Path(pack).stem}{SUFFIX}"
 
 
-def check(folders: Iterable[str], train: Iterable[str]) -> None:
-    """Refuse to learn from what nobody said."""
-    found = [Path(folder) for folder in folders]
-    unsaid = [
-        spec for spec in dict.fromkeys(train) if not any(file_of(folder, spec).is_file() for folder in found)
-    ]  # fmt: skip
-    if unsaid:
-        raise ConfigError(
-            [f"data.said: nothing of {spec} there; write it with recipes/bundled/said.py" for spec in unsaid]
-        )
+def problems(folders: Iterable[str], train: Iterable[str]) -> list[str]:
+    """Return what is wrong with learning from these folders: nobody spoke of a pack, or not in a folder at all."""
+    packs = list(dict.fromkeys(train))
+    spoken = {folder: [spec for spec in packs if file_of(Path(folder), spec).is_file()] for folder in folders}
+    unsaid = [spec for spec in packs if not any(spec in found for found in spoken.values())]
+    return [
+        *(f"data.said: {folder}: nothing of these packs there" for folder, found in spoken.items() if not found),
+        *(f"data.said: nothing of {spec} there; ask a teacher with recipes/bundled/said.py" for spec in unsaid),
+    ]
 
 
 def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequence[Pack]) -> Encoded:
@@ -68,18 +79,22 @@ def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequ
 
 def _read(path: Path, pack: Pack, labels: Mapping[str, Sequence[str]]) -> dict[str, Chances]:
     """Read what was said of a pack, in this order of labels."""
-    with np.load(path) as arrays:
-        about = json.loads(arrays["about"].tobytes())
-        if about["words"] != _sum(pack):
-            raise InputError("said of another pack of this name; delete it and ask again", path=str(path))
-        if {task: sorted(names) for task, names in about["labels"].items()} != {
-            task: sorted(names) for task, names in labels.items()
-        }:
-            raise InputError("said by a teacher with other labels; give both the same", path=str(path))
-        return {
-            task: arrays[task][:, [about["labels"][task].index(name) for name in names]]
-            for task, names in labels.items()
-        }
+    try:
+        with np.load(path) as arrays:
+            about = json.loads(arrays["about"].tobytes())
+            said = {task: arrays[task] for task in about["labels"]}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"not what a teacher said ({error}); delete it and ask again", path=str(path)) from None
+    who = f"by {about['teacher']}"
+    if about["words"] != _sum(pack):
+        raise InputError(f"said {who} of another pack of this name; delete it and ask again", path=str(path))
+    for task, names in labels.items():
+        known = about["labels"].get(task, [])
+        if sorted(known) != sorted(names):
+            raise InputError(f"said {who} with the {task} labels {known}, not {list(names)}", path=str(path))
+    return {
+        task: said[task][:, [about["labels"][task].index(name) for name in names]] for task, names in labels.items()
+    }
 
 
 def _mean(said: Sequence[Mapping[str, Chances]]) -> dict[str, Chances]:
