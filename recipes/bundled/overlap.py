@@ -13,8 +13,6 @@ import argparse
 import functools
 import hashlib
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +24,7 @@ from interpunct import corpora
 from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
-from interpunct.train.pack import Pack
+from interpunct.train.pack import UNREADABLE, Pack
 from interpunct.transcript import Transcript
 
 LENGTH = 8
@@ -64,7 +62,7 @@ class Held:
         try:
             with np.load(path) as arrays:
                 return cls(np.cumsum(arrays["steps"], dtype=np.uint64))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except UNREADABLE as error:
             raise InputError(f"not what overlap.py writes ({error})", path=str(path)) from None
 
     def save(self, path: Path) -> None:

@@ -32,6 +32,11 @@ SUFFIX = ".pack"
 UNKNOWN = 255
 """The tag of a word whose mark or case nobody knows."""
 
+UNREADABLE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What reading a file of arrays raises where it is cut, damaged or another's."""
+
 _TAGS: dict[str, tuple[str, ...]] = {"mark": MARKS, "case": CASES}
 _FORMAT = 1
 _CHUNK = 1 << 22  # words that are turned into pieces at a time
@@ -164,8 +169,7 @@ class Pack:
             raise InputError("no such file; make it with recipes/bundled/pack.py", path=str(path)) from None
         except InputError:
             raise
-        except (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error,
-                zipfile.BadZipFile) as error:  # fmt: skip
+        except UNREADABLE as error:
             raise InputError(f"not a pack of corpora ({error}); pack them again", path=str(path)) from None
 
     def texts(self) -> Iterator[str]:

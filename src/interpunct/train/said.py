@@ -8,7 +8,6 @@ one that came later what it thinks of both; a student learns from whatever there
 from __future__ import annotations
 
 import json
-import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from interpunct.models.encoded import Encoded
 from interpunct.models.model import Clitics
 from interpunct.models.scores import Chances
 from interpunct.train import distil
-from interpunct.train.pack import Pack
+from interpunct.train.pack import UNREADABLE, Pack
 
 SUFFIX = ".npz"
 WHOLE: Clitics = "joined"
@@ -83,7 +82,7 @@ def _read(path: Path, pack: Pack, labels: Mapping[str, Sequence[str]]) -> dict[s
         with np.load(path) as arrays:
             about = json.loads(arrays["about"].tobytes())
             said = {task: arrays[task] for task in about["labels"]}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise InputError(f"not what a teacher said ({error}); delete it and ask again", path=str(path)) from None
     who = f"by {about['teacher']}"
     if about["words"] != _sum(pack):
