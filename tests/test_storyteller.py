@@ -165,10 +165,20 @@ def test_command_writes_a_pack_to_learn_from(
     arguments = [
         str(tmp_path / "heard.pack"), "-o", str(tmp_path / "told.pack"), "--teacher", str(tmp_path / "teacher"),
         "--seconds", "1", "--words", "900", "--at-once", "3", "--batch", "2", "--device", "cpu",
-        "--held", str(tmp_path / "held.npz"), "--given", "60", "--least", "0.5",
+        "--held", str(tmp_path / "held.npz"), "--given", "60", "--least", "0.5", "0.2",
     ]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments])
+    shares: list[float] = []
+    tell = Storyteller.tell
+
+    def noted(self: Storyteller, *given: Any, least: float, **others: Any) -> list[list[int]]:
+        shares.append(least)
+        return tell(self, *given, least=least, **others)
+
+    monkeypatch.setattr(Storyteller, "tell", noted)
     assert storyteller.main() == 0
+    assert shares[:3] == [0.5, 0.2, 0.5][: len(shares)]
+    assert len(shares) > 1
     told = Pack.load(tmp_path / "told.pack")
     assert 300 <= len(told) < 3000
     assert held.cleared_pack(told) is told  # though every story began with what is held

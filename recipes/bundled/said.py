@@ -16,7 +16,8 @@ from typing import Any
 from interpunct.errors import InterpunctError
 from interpunct.models import load
 from interpunct.train.pack import Pack
-from interpunct.train.said import ask, file_of
+from interpunct.train.said import DIRECTIONS, ask, file_of
+from interpunct.train.states import Directions
 
 
 def main() -> int:
@@ -25,20 +26,34 @@ def main() -> int:
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("packs", nargs="+", metavar="PACK")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
+    parser.add_argument(
+        "--states", type=int, default=0, metavar="N",
+        help="keep the teacher's states, too, in so many directions of each of three layers; those of the folder stay",
+    )  # fmt: skip
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
     try:
         teacher: Any = load(given.model)
         if hasattr(teacher, "to"):
             teacher.to(given.device)
+        directions: Directions | None = None
         for name in given.packs:
             pack, path = Pack.load(Path(name)), file_of(given.output, name)
-            ask(teacher, pack, path)
+            if given.states and directions is None:
+                directions = _directions(file_of(given.output, DIRECTIONS), teacher, pack, given.states)
+            ask(teacher, pack, path, directions)
             print(f"{path}: what {teacher.name} says of {len(pack):,} words", flush=True)
     except InterpunctError as error:
         print(f"said.py: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _directions(path: Path, teacher: Any, pack: Pack, numbers: int) -> Directions:
+    """Return the directions that the folder has; where there are none, choose them by a pack."""
+    if not path.exists():
+        Directions.learn(teacher, pack, numbers=numbers).save(path)
+    return Directions.load(path)
 
 
 if __name__ == "__main__":

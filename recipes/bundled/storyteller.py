@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -237,13 +238,16 @@ def _teacher(folder: Path, device: torch.device) -> Any:
     return teacher
 
 
-def _told(teller: Storyteller, words: int, seed: int, tell: Callable[..., list[list[int]]]) -> list[Pack]:
+def _told(
+    teller: Storyteller, words: int, seed: int, shares: Sequence[float], tell: Callable[..., list[list[int]]]
+) -> list[Pack]:
     """Tell stories until there are so many words; while some are told, those before them are written down."""
     parts: list[Pack] = []
+    least = itertools.cycle(shares)
     with ThreadPoolExecutor(1) as writer:
         writing: Future[Pack] | None = None
         while sum(map(len, parts)) < words:
-            rows = tell(seed=seed)
+            rows = tell(seed=seed, least=next(least))
             if writing is not None:
                 parts.append(writing.result())
             writing = writer.submit(teller.pack, rows)
@@ -267,17 +271,18 @@ def main() -> int:
         "--given", type=int, default=8, metavar="N", help="pieces of the packs that a story begins with (8)"
     )
     parser.add_argument(
-        "--least", type=float, default=0.03, metavar="SHARE",
-        help="pieces less than so many times as likely as the likeliest are not told (0.03); less gives rarer words",
+        "--least", type=float, nargs="+", default=[0.03], metavar="SHARE",
+        help="pieces less than so many times as likely as the likeliest are not told (0.03); less gives rarer words; "
+        "several are taken in turn",
     )  # fmt: skip
     parser.add_argument("--at-once", type=int, default=4096, metavar="N", help="stories told side by side (4,096)")
     parser.add_argument("--batch", type=int, default=128, metavar="N", help="windows in a batch of learning (128)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
-    if min(given.seconds, given.words, given.at_once, given.batch, given.given, given.least) <= 0:
+    if min(given.seconds, given.words, given.at_once, given.batch, given.given, *given.least) <= 0:
         parser.error("--seconds, --words, --at-once, --batch, --given and --least must be above 0")
-    if given.least > 1 or given.given >= _LENGTH:
+    if max(given.least) > 1 or given.given >= _LENGTH:
         parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
     try:
         device = torch_loop.choose_device(given.device)
@@ -294,8 +299,8 @@ def main() -> int:
         )  # fmt: skip
         teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
         teller.to(device)
-        tell = functools.partial(teller.tell, given.at_once, device=device, given=given.given, least=given.least)
-        told = Pack.joined(_told(teller, given.words, given.seed, tell))
+        tell = functools.partial(teller.tell, given.at_once, device=device, given=given.given)
+        told = Pack.joined(_told(teller, given.words, given.seed, given.least, tell))
         pack = tagged(held.cleared_pack(told), teacher)
         pack.save(given.output)
     except InterpunctError as error:

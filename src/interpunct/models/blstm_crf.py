@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -87,7 +87,7 @@ class BLSTMCRF(WordModel[BLSTMCRFOptions]):
         transitions = {task: _transitions(self.network, task).detach().cpu().numpy() for task in self.labels}
         return [replace(scores, transitions=transitions) for scores in window_scores(emissions, windows)]
 
-    def chances(self, _encoded: Encoded, *, batch: int = 128) -> dict[str, Chances]:  # noqa: ARG002
+    def chances(self, _encoded: Encoded, *, batch: int = 128, watch: Any = None) -> dict[str, Chances]:  # noqa: ARG002
         """Refuse: what emissions say of a word is not what the whole sequence says of it."""
         raise InputError(f"{self.name} chooses labels together and cannot read packs; name corpora in data.train")
 

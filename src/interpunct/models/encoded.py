@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 IGNORED = -100
 
+States = npt.NDArray[np.int8]
+
 
 @dataclass(frozen=True)
 class Tagged:
@@ -78,6 +80,8 @@ class Encoded:
     labels: Mapping[str, Ints]
     targets: Mapping[str, Chances] = field(default_factory=dict)
     """A teacher's probabilities, words × labels per task; empty where there is no teacher."""
+    states: States | None = None
+    """Some of a teacher's states, words × numbers; None where nobody kept them."""
     heard: Heard | None = None
     prosody: Prosody | None = None
     """A row for each word, all of it missing for words that came without; None where no word came with any."""

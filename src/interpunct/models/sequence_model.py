@@ -9,11 +9,13 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -25,7 +27,7 @@ from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
-from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
+from interpunct.models.encoded import IGNORED, Encoded, States, Tagged, encode
 from interpunct.models.folder import PIECES, Description
 from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
@@ -39,6 +41,10 @@ WEIGHTS = "weights.pt"
 FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads")
 """Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
 _LONGEST_OF_CUDNN = 65_535
+_STATES = "states"  # the branch of a network that tells a teacher's states while it learns
+
+Spans = Sequence[tuple[int, int, int]]
+"""Of each window its first word, and those from and to which it decides."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class SequenceOptions(ContextOptions):
     """The share of a label's probability that goes to all others in training."""
     distil: float = 0.5
     """How much a teacher's probabilities count beside the labels, where there is a teacher."""
+    imitate: float = 0.0
+    """How much it counts at first to tell the teacher's states, where these were kept; less and less, in the end 0."""
     pieces: int = 0
     """Pieces of every training window, so that nothing is padded; 0 is as many as `window` words have."""
     shortest: int = 0
@@ -74,8 +82,9 @@ class SequenceOptions(ContextOptions):
     def __post_init__(self) -> None:
         check_numbers(self)
         self.as_context()
-        if not self.misheard >= 0:
-            raise ValueError(f"misheard {self.misheard} must not be negative")
+        for name in ("misheard", "imitate"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} {getattr(self, name)} must not be negative")
         if self.shortest > self.longest:
             raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
 
@@ -102,6 +111,12 @@ def add_pairs(confusion: Tensor, right: Tensor, chosen: Tensor) -> None:
     known = right != IGNORED
     pairs = torch.bincount(right[known] * size + chosen[known], minlength=size * size)
     confusion += pairs.reshape(size, size).cpu()
+
+
+def put(rows: npt.NDArray[Any], read: npt.NDArray[Any], spans: Spans) -> None:
+    """Put what was read of windows (windows × words × numbers) into the rows of the words that each decides."""
+    for (start, first, last), window in zip(spans, read, strict=True):
+        rows[first:last] = window[first - start : last - start]
 
 
 def at_words(states: Tensor, words: Tensor) -> Tensor:
@@ -235,10 +250,13 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         return found
 
     @torch.no_grad()
-    def chances(self, encoded: Encoded, *, batch: int = 128) -> dict[str, Chances]:
+    def chances(
+        self, encoded: Encoded, *, batch: int = 128, watch: Callable[[Batch, Spans], None] | None = None
+    ) -> dict[str, Chances]:
         """Return every word's probabilities per task (words × labels, half precision), in windows that overlap.
 
         Documents are read as one running text, on the network's device: the quick way through millions of words.
+        Whoever watches is told of each batch that was read.
         """
         shown = Shown(encoded, self.options, self.device)
         found: dict[str, Chances] = {
@@ -248,15 +266,13 @@ class SequenceModel(Learner, ABC, Generic[Options]):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
                 logits = self.network(shape.pieces, self._lengths(shape), shape.words)
             for task, values in logits.items():
-                rows = torch.softmax(values.float(), dim=-1).half().cpu().numpy()
-                for (start, first, last), row in zip(spans, rows, strict=True):
-                    found[task][first:last] = row[first - start : last - start]
+                put(found[task], torch.softmax(values.float(), dim=-1).half().cpu().numpy(), spans)
+            if watch is not None:
+                watch(shape, spans)
         return found
 
-    def _overlapping(
-        self, shown: Shown, encoded: Encoded, batch: int
-    ) -> Iterator[tuple[Batch, list[tuple[int, int, int]]]]:
-        """Yield windows of a corpus, and of each its first word and those from and to which it decides.
+    def _overlapping(self, shown: Shown, encoded: Encoded, batch: int) -> Iterator[tuple[Batch, Spans]]:
+        """Yield windows of a corpus, and what each decides.
 
         Of two windows the later one decides from the middle of what they share.
         """
@@ -304,16 +320,39 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         held_out = Shown(dev, self.options, device)
         with torch.random.fork_rng():
             torch.manual_seed(loop.seed)
-            self.network = torch_loop.fit(
-                self.network,
-                batches=lambda epoch: shown.batches(loop.seed * 1000 + epoch),
-                steps=shown.steps,
-                loss=self._loss,
-                score=lambda network: self._score(network, held_out),
-                options=loop,
-                log=log,
-            )
+            with self._imitating(train.states, device) as progress:
+                self.network = torch_loop.fit(
+                    self.network,
+                    batches=lambda epoch: shown.batches(loop.seed * 1000 + epoch),
+                    steps=shown.steps,
+                    loss=self._loss,
+                    score=lambda network: self._score(network, held_out),
+                    options=loop,
+                    log=log,
+                    progress=progress,
+                )
         return self
+
+    @contextmanager
+    def _imitating(self, states: States | None, device: torch.device) -> Iterator[Callable[[float], None] | None]:
+        """Give the network a branch that tells a teacher's states, for as long as it learns."""
+        if states is None or not self.options.imitate:
+            yield None
+            return
+        branches = getattr(self.network, "heads", None)
+        if not isinstance(branches, nn.ModuleDict) or getattr(self.options, "glance", False):
+            raise InputError(f"models of type {self.TYPE!r} cannot tell a teacher's states; set options.imitate to 0")
+        (width,) = {branch.in_features for branch in branches.values() if isinstance(branch, nn.Linear)}
+        branches[_STATES] = nn.Linear(width, states.shape[1])
+        self._imitated = torch.tensor(self.options.imitate, device=device)
+
+        def less(share: float) -> None:
+            self._imitated.fill_(self.options.imitate * (1 - share))
+
+        try:
+            yield less
+        finally:
+            del branches[_STATES]
 
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
         return self._sum_of_losses(network(batch.pieces, self._lengths(batch), batch.words), batch)
@@ -321,9 +360,17 @@ class SequenceModel(Learner, ABC, Generic[Options]):
     def _sum_of_losses(self, logits: Mapping[str, Tensor], batch: Batch) -> Tensor:
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
-            weight = self.options.weights.get(task, 1.0)
-            total = total + weight * self.task_loss(task, values.float(), batch)
+            if task == _STATES:
+                total = total + self._imitated * self._state_loss(values.float(), batch)
+            else:
+                weight = self.options.weights.get(task, 1.0)
+                total = total + weight * self.task_loss(task, values.float(), batch)
         return total
+
+    def _state_loss(self, told: Tensor, batch: Batch) -> Tensor:
+        """Return the mean square of what the network tells wrongly of a teacher's states."""
+        losses = (told - cast(Tensor, batch.states)).square().mean(dim=-1)
+        return known_mean(losses.flatten(), next(iter(batch.labels.values())))
 
     def _lengths(self, batch: Batch) -> Tensor | None:
         return None if batch.full and self.UNPADDED else batch.lengths
@@ -356,8 +403,9 @@ class SequenceModel(Learner, ABC, Generic[Options]):
     def _score(self, network: nn.Module, held_out: Shown) -> dict[str, float]:
         confusion = {task: torch.zeros((len(n), len(n)), dtype=torch.int64) for task, n in self.labels.items()}
         for batch in held_out.plain_batches():
-            for task, values in network(batch.pieces, batch.lengths, batch.words).items():
-                add_pairs(confusion[task], batch.labels[task], self.chosen(network, task, values))
+            logits = network(batch.pieces, batch.lengths, batch.words)
+            for task, pairs in confusion.items():
+                add_pairs(pairs, batch.labels[task], self.chosen(network, task, logits[task]))
         return dev_scores(self.labels, {task: counts.numpy() for task, counts in confusion.items()})
 
     def save(self, folder: Path) -> None:

@@ -21,6 +21,9 @@ from interpunct.models.pieces import PAD
 from interpunct.models.scores import Ints
 from interpunct.models.torch_loop import shuffled
 
+STATE_STEP = 1 / 12
+"""A teacher's states are held in bytes, in steps of this; their mean square is 1."""
+
 _POOL = 32
 """Batches' worth of windows among which those of a batch are chosen by their length."""
 
@@ -82,6 +85,8 @@ class Batch:
     labels: Mapping[str, Tensor]
     targets: Mapping[str, Tensor]
     full: bool = False
+    states: Tensor | None = None
+    """A teacher's states (sequences × words × numbers), where these were kept."""
 
 
 class Shown:
@@ -101,6 +106,7 @@ class Shown:
         self.ends = torch.from_numpy(encoded.ends).to(device)
         self.labels = {task: torch.from_numpy(column).to(device) for task, column in encoded.labels.items()}
         self.targets = {task: torch.from_numpy(rows).to(device) for task, rows in encoded.targets.items()}
+        self.states = None if encoded.states is None else torch.from_numpy(encoded.states).to(device)
         self.heard = _HeardOnDevice(encoded.heard, options.misheard, device) if encoded.heard else None
 
     @property
@@ -205,7 +211,8 @@ class Shown:
         if not pieces:
             read = read.masked_fill(places >= lengths[:, None], PAD)
         words = (behind - 1).masked_fill(~inside, 0)
-        return Batch(read, lengths, words, labels, targets, full=bool(pieces))
+        states = None if self.states is None else self.states[rows] * STATE_STEP
+        return Batch(read, lengths, words, labels, targets, full=bool(pieces), states=states)
 
     def _noised(self, sequences: int) -> Tensor:
         """Say of each sequence whether it is noised, as a column."""

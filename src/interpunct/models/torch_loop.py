@@ -37,10 +37,12 @@ def fit(
     score: Callable[[torch.nn.Module], dict[str, float]],
     options: LoopOptions,
     log: Callable[[dict[str, float]], None],
+    progress: Callable[[float], None] | None = None,
 ) -> torch.nn.Module:
     """Train and return the module with the best `score(module)["dev"]` (higher is better).
 
-    `batches(epoch)` gives an epoch's batches, about `steps` of them.
+    `batches(epoch)` gives an epoch's batches, about `steps` of them. `progress` is told before each step which share
+    of the way is behind it.
     """
     device = choose_device(options.device)
     module.to(device)
@@ -58,6 +60,8 @@ def fit(
         sums = torch.zeros((), device=device)
         count = 0
         for batch in batches(epoch):
+            if progress is not None:
+                progress(min(1.0, max((epoch * steps + count) / max(1, steps * options.epochs), clock.share)))
             with torch.autocast(device.type, torch.bfloat16, enabled=options.mixed and device.type == "cuda"):
                 value = measure(module, batch)
             optimizer.zero_grad(set_to_none=True)

@@ -274,6 +274,8 @@ def _check_tasks(settings: TrainConfig, options: Any) -> None:
         problems.append("a teacher teaches marks and cases; leave data.tags out")
     if (data.teacher is not None or data.said) and not hasattr(options, "distil"):
         problems.append(f"models of type {settings.model.type!r} cannot learn from a teacher")
+    if settings.options.get("imitate") and not data.said:
+        problems.append("options.imitate tells the states that data.said keeps; name its folders, or leave it out")
     if problems:
         raise ConfigError(problems)
 

@@ -12,32 +12,44 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interpunct.errors import InputError
-from interpunct.models.encoded import Encoded
+from interpunct.models.encoded import Encoded, States
 from interpunct.models.model import Clitics
 from interpunct.models.scores import Chances
 from interpunct.train import distil
 from interpunct.train.pack import UNREADABLE, Pack
 
+if TYPE_CHECKING:
+    from interpunct.train.states import Directions
+
 SUFFIX = ".npz"
+DIRECTIONS = "directions"
+"""The file of a folder, named so, with the directions in which a teacher's states are kept."""
+_STATES = "states"
 WHOLE: Clitics = "joined"
 """How packs hold "don't": as one word."""
 
 
-def ask(teacher: Any, pack: Pack, path: Path) -> None:
-    """Write what a teacher says of every word of a pack."""
+def ask(teacher: Any, pack: Pack, path: Path, directions: Directions | None = None) -> None:
+    """Write what a teacher says of every word of a pack, and perhaps its states in some directions."""
     if teacher.clitics != WHOLE:
         raise InputError(f"the teacher {teacher.name} splits clitics, and packs hold whole words; take another")
-    about = {
+    about: dict[str, Any] = {
         "teacher": teacher.name,
         "labels": {task: list(names) for task, names in teacher.labels.items()},
         "words": _sum(pack),
     }
-    said = distil.asked(teacher, pack)
+    said: dict[str, Any] = {}
+    if directions is None:
+        said = dict(distil.asked(teacher, pack))
+    else:
+        chances, states = directions.asked(teacher, pack)
+        said = {**chances, _STATES: states}
+        about["directions"] = directions.sum
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".tmp")
     with unfinished.open("wb") as file:
@@ -68,12 +80,39 @@ def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequ
     A pack that is named several times is read once, and stands there as often.
     """
     read: dict[str, Mapping[str, Chances]] = {}
+    states: dict[str, tuple[int, States]] = {}
     for spec, pack in zip(train, packs, strict=True):
         if spec not in read:
             files = [path for folder in folders if (path := file_of(Path(folder), spec)).is_file()]
             read[spec] = _mean([_read(path, pack, model.labels) for path in files])
+            if model.options.imitate:
+                states[spec] = _states(files, spec)
     targets = {task: np.concatenate([read[spec][task] for spec in train]) for task in model.labels}
-    return replace(Pack.joined(packs).encoded(model.vocabulary, model.labels), targets=targets)
+    encoded = Pack.joined(packs).encoded(model.vocabulary, model.labels)
+    if len({directions for directions, _ in states.values()}) > 1:
+        raise InputError("data.said has states in several directions; keep those of all packs in one folder")
+    kept = np.concatenate([states[spec][1] for spec in train]) if states else None
+    return replace(encoded, targets=targets, states=kept)
+
+
+def _states(files: Sequence[Path], spec: str) -> tuple[int, States]:
+    """Read the states that one of the teachers has of a pack, and which directions these are in."""
+    found: list[tuple[int, States]] = []
+    for path in files:
+        try:
+            with np.load(path) as arrays:
+                if _STATES in arrays:
+                    found.append((json.loads(arrays["about"].tobytes())["directions"], arrays[_STATES]))
+        except UNREADABLE as error:
+            raise _unreadable(path, error) from None
+    if len(found) != 1:
+        what = "no teacher's states" if not found else "the states of several teachers"
+        raise InputError(f"data.said has {what} of {spec}; keep those of one (said.py --states), or set imitate to 0")
+    return found[0]
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"not what a teacher said ({error}); delete it and ask again", path=str(path))
 
 
 def _read(path: Path, pack: Pack, labels: Mapping[str, Sequence[str]]) -> dict[str, Chances]:
@@ -83,7 +122,7 @@ def _read(path: Path, pack: Pack, labels: Mapping[str, Sequence[str]]) -> dict[s
             about = json.loads(arrays["about"].tobytes())
             said = {task: arrays[task] for task in about["labels"]}
     except UNREADABLE as error:
-        raise InputError(f"not what a teacher said ({error}); delete it and ask again", path=str(path)) from None
+        raise _unreadable(path, error) from None
     who = f"by {about['teacher']}"
     if about["words"] != _sum(pack):
         raise InputError(f"said {who} of another pack of this name; delete it and ask again", path=str(path))
