@@ -22,7 +22,7 @@ from interpunct.restore import find_model
 from interpunct.train.pack import UNKNOWN, Pack
 from interpunct.transcript import Transcript
 from overlap import Held
-from storyteller import Speaker, Storyteller, tagged
+from storyteller import Speaker, Storyteller, tagged, written_down
 
 TEXT = "One two three four five. Six, seven eight? Nine ten eleven twelve. "
 CPU = torch.device("cpu")
@@ -75,7 +75,7 @@ def test_speaker_does_not_see_what_follows() -> None:
 def test_storyteller_tells_what_it_has_learned(learned: Storyteller) -> None:
     words = heard().words
     following = set(pairwise(heard().texts()))
-    pack = learned.pack(learned.tell(20, device=CPU, seed=1))
+    pack = written_down(learned.vocabulary, learned.sources, learned.tell(20, device=CPU, seed=1))
     told = list(pack.texts())
     assert set(told) <= set(words)
     pairs = [pair for place, pair in enumerate(pairwise(told)) if place + 1 not in pack.documents]
@@ -104,7 +104,7 @@ def test_storyteller_tells_nothing_that_is_far_less_likely(learned: Storyteller)
 def test_pack_of_stories_has_words_of_nobody_knows_what_mark(learned: Storyteller) -> None:
     rows = [[piece for word in text.split() for piece in learned.vocabulary.ids(word)] for text in
             ("one two three", "six", "ten eleven twelve nine")]  # fmt: skip
-    pack = learned.pack(rows)
+    pack = written_down(learned.vocabulary, learned.sources, rows)
     assert list(pack.texts()) == ["one", "two", "ten", "eleven", "twelve"]  # the last word may be cut
     assert pack.documents.tolist() == [0, 2]
     assert pack.sources == ("talks:train",)
@@ -122,7 +122,7 @@ def test_tagged_pack_has_what_the_teacher_finds_likeliest(learned: Storyteller) 
             rows = np.arange(len(encoded))
             return {"mark": np.eye(3)[rows % 3], "case": np.eye(2)[rows % 2]}
 
-    pack = learned.pack([list(learned.pieces[:12].tolist())])
+    pack = written_down(learned.vocabulary, learned.sources, [list(learned.pieces[:12].tolist())])
     found = tagged(pack, Teacher())
     right = ["", "?", ",", "", "?", ",", "", "?", ",", "", "?", ","][: len(pack)]
     assert [MARKS[tag] for tag in found.tags["mark"].tolist()] == right

@@ -16,9 +16,10 @@ import argparse
 import functools
 import itertools
 import math
+import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -197,23 +198,24 @@ class Storyteller:
         rows: list[list[int]] = told.cpu().tolist()
         return rows
 
-    def pack(self, rows: Sequence[Sequence[int]]) -> Pack:
-        """Return stories as a pack of words whose marks and cases nobody knows."""
-        first_seen: dict[str, int] = {}
-        normal: dict[str, str] = {}
-        numbers: list[int] = []
-        begins: list[int] = []
-        for text in self.vocabulary.written(rows):
-            begins.append(len(numbers))
-            for word in text.split()[:-1]:  # the last one may be cut
-                if word not in normal:
-                    normal[word] = "" if _BROKEN in word else normalise(word)
-                if normal[word]:
-                    numbers.append(first_seen.setdefault(normal[word], len(first_seen)))
-        row = np.array(numbers, dtype=np.uint32)
-        unknown = np.full(len(row), UNKNOWN, dtype=np.uint8)
-        documents: Ints = np.unique(np.array([begin for begin in begins if begin < len(row)], dtype=np.int64))
-        return Pack(tuple(first_seen), row, {"mark": unknown, "case": unknown}, documents, {}, self.sources)
+
+def written_down(vocabulary: Pieces, sources: tuple[str, ...], rows: Sequence[Sequence[int]]) -> Pack:
+    """Return stories as a pack of words whose marks and cases nobody knows."""
+    first_seen: dict[str, int] = {}
+    normal: dict[str, str] = {}
+    numbers: list[int] = []
+    begins: list[int] = []
+    for text in vocabulary.written(rows):
+        begins.append(len(numbers))
+        for word in text.split()[:-1]:  # the last one may be cut
+            if word not in normal:
+                normal[word] = "" if _BROKEN in word else normalise(word)
+            if normal[word]:
+                numbers.append(first_seen.setdefault(normal[word], len(first_seen)))
+    row = np.array(numbers, dtype=np.uint32)
+    unknown = np.full(len(row), UNKNOWN, dtype=np.uint8)
+    documents: Ints = np.unique(np.array([begin for begin in begins if begin < len(row)], dtype=np.int64))
+    return Pack(tuple(first_seen), row, {"mark": unknown, "case": unknown}, documents, {}, sources)
 
 
 def tagged(pack: Pack, teacher: Any) -> Pack:
@@ -244,13 +246,14 @@ def _told(
     """Tell stories until there are so many words; while some are told, those before them are written down."""
     parts: list[Pack] = []
     least = itertools.cycle(shares)
-    with ThreadPoolExecutor(1) as writer:
+    # In a process of its own: writing is Python's work, and telling waits for the interpreter between two steps.
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as writer:
         writing: Future[Pack] | None = None
         while sum(map(len, parts)) < words:
             rows = tell(seed=seed, least=next(least))
             if writing is not None:
                 parts.append(writing.result())
-            writing = writer.submit(teller.pack, rows)
+            writing = writer.submit(written_down, teller.vocabulary, teller.sources, rows)
             seed += 1
         if writing is not None:
             parts.append(writing.result())
