@@ -23,6 +23,7 @@ from interpunct.labels import parse_tokens  # noqa: E402
 from interpunct.models import load, type_named  # noqa: E402
 from interpunct.models.encoded import IGNORED, Encoded, Heard  # noqa: E402
 from interpunct.models.ensemble import Ensemble  # noqa: E402
+from interpunct.models.imitation import Imitation  # noqa: E402
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
 from interpunct.models.shown import STATE_STEP, Batch, Shown, covering  # noqa: E402
 from interpunct.models.torch_loop import fit  # noqa: E402
@@ -401,16 +402,16 @@ def test_student_learns_to_tell_states_and_that_counts_less_and_less(
     model = student(imitate=2.0, dropout=0.0, window=16)
     errors: list[float] = []
     counted: list[float] = []
-    state_loss = model._state_loss
+    state_loss = Imitation.loss
 
-    def noted(told: Any, batch: Batch) -> Any:
+    def noted(self: Imitation, told: Any, batch: Batch) -> Any:
         assert told.shape == (*batch.words.shape, 3 * NUMBERS)
-        loss = state_loss(told, batch)
+        loss = state_loss(self, told, batch)
         errors.append(loss.item())
-        counted.append(float(model._imitated))
+        counted.append(float(self.counts))
         return loss
 
-    monkeypatch.setattr(model, "_state_loss", noted)
+    monkeypatch.setattr(Imitation, "loss", noted)
     learned(model, lesson, epochs=20)
     tenth = len(errors) // 10
     assert np.mean(errors[:tenth]) > 0.8
@@ -426,7 +427,7 @@ def test_state_loss_is_the_mean_square_over_words_that_are_there(lesson: Encoded
     assert batch.states is not None
     known = batch.labels["mark"] != IGNORED
     told = torch.where(known[:, :, None], batch.states + 0.5, 1e6)
-    assert model._state_loss(told, batch).item() == pytest.approx(0.25)
+    assert Imitation(model, batch.states.shape[2], CPU).loss(told, batch).item() == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("loop", [{}, {"average": 0.5}, {"epochs": 0}])

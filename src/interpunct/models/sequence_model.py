@@ -9,10 +9,10 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,9 @@ from interpunct.models import torch_loop
 from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
-from interpunct.models.encoded import IGNORED, Encoded, States, Tagged, encode
+from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Description
+from interpunct.models.imitation import BRANCH, Imitation
 from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
@@ -41,7 +42,6 @@ WEIGHTS = "weights.pt"
 FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads")
 """Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
 _LONGEST_OF_CUDNN = 65_535
-_STATES = "states"  # the branch of a network that tells a teacher's states while it learns
 
 Spans = Sequence[tuple[int, int, int]]
 """Of each window its first word, and those from and to which it decides."""
@@ -146,6 +146,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         self.vocabulary = vocabulary
         sizes = {task: len(names) for task, names in description.labels.items()}
         self.network = self.build(self.options, sizes, len(vocabulary)).eval()
+        self._imitation: Imitation | None = None
 
     @staticmethod
     @abstractmethod
@@ -320,7 +321,10 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         held_out = Shown(dev, self.options, device)
         with torch.random.fork_rng():
             torch.manual_seed(loop.seed)
-            with self._imitating(train.states, device) as progress:
+            self._imitation = None
+            if train.states is not None and self.options.imitate:
+                self._imitation = Imitation(self, train.states.shape[1], device)
+            with self._imitation or nullcontext():
                 self.network = torch_loop.fit(
                     self.network,
                     batches=lambda epoch: shown.batches(loop.seed * 1000 + epoch),
@@ -329,30 +333,9 @@ class SequenceModel(Learner, ABC, Generic[Options]):
                     score=lambda network: self._score(network, held_out),
                     options=loop,
                     log=log,
-                    progress=progress,
+                    progress=self._imitation.progress if self._imitation else None,
                 )
         return self
-
-    @contextmanager
-    def _imitating(self, states: States | None, device: torch.device) -> Iterator[Callable[[float], None] | None]:
-        """Give the network a branch that tells a teacher's states, for as long as it learns."""
-        if states is None or not self.options.imitate:
-            yield None
-            return
-        branches = getattr(self.network, "heads", None)
-        if not isinstance(branches, nn.ModuleDict) or getattr(self.options, "glance", False):
-            raise InputError(f"models of type {self.TYPE!r} cannot tell a teacher's states; set options.imitate to 0")
-        (width,) = {branch.in_features for branch in branches.values() if isinstance(branch, nn.Linear)}
-        branches[_STATES] = nn.Linear(width, states.shape[1])
-        self._imitated = torch.tensor(self.options.imitate, device=device)
-
-        def less(share: float) -> None:
-            self._imitated.fill_(self.options.imitate * (1 - share))
-
-        try:
-            yield less
-        finally:
-            del branches[_STATES]
 
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
         return self._sum_of_losses(network(batch.pieces, self._lengths(batch), batch.words), batch)
@@ -360,17 +343,12 @@ class SequenceModel(Learner, ABC, Generic[Options]):
     def _sum_of_losses(self, logits: Mapping[str, Tensor], batch: Batch) -> Tensor:
         total = torch.zeros((), device=batch.pieces.device)
         for task, values in logits.items():
-            if task == _STATES:
-                total = total + self._imitated * self._state_loss(values.float(), batch)
+            if task == BRANCH and self._imitation is not None:
+                total = total + self._imitation.counts * self._imitation.loss(values.float(), batch)
             else:
                 weight = self.options.weights.get(task, 1.0)
                 total = total + weight * self.task_loss(task, values.float(), batch)
         return total
-
-    def _state_loss(self, told: Tensor, batch: Batch) -> Tensor:
-        """Return the mean square of what the network tells wrongly of a teacher's states."""
-        losses = (told - cast(Tensor, batch.states)).square().mean(dim=-1)
-        return known_mean(losses.flatten(), next(iter(batch.labels.values())))
 
     def _lengths(self, batch: Batch) -> Tensor | None:
         return None if batch.full and self.UNPADDED else batch.lengths
