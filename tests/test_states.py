@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from interpunct.models.encoded import IGNORED, Encoded, Heard  # noqa: E402
 from interpunct.models.ensemble import Ensemble  # noqa: E402
 from interpunct.models.imitation import Imitation  # noqa: E402
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
+from interpunct.models.sequence_model import SequenceOptions  # noqa: E402
 from interpunct.models.shown import STATE_STEP, Batch, Shown, covering  # noqa: E402
 from interpunct.models.torch_loop import fit  # noqa: E402
 from interpunct.train import distil, train  # noqa: E402
@@ -295,18 +296,9 @@ def test_recipe_keeps_states_in_the_directions_that_the_folder_has(
 # What a network is shown of them.
 
 
-@dataclass(frozen=True)
-class Options:
-    window: int = 8
-    shortest: int = 0
-    longest: int = 0
-    batch: int = 3
-    pieces: int = 0
-    noise: float = 0.0
-    dropped: float = 0.0
-    doubled: float = 0.0
-    misheard: float = 1.0
-    clean: float = 0.0
+def cut(**given: Any) -> SequenceOptions:
+    """How text is cut and shown: in short windows, without mistakes unless these are given."""
+    return SequenceOptions(**{"window": 8, "overlap": 4, "batch": 3, "noise": 0.0} | given)
 
 
 def corpus(words: int = 100) -> Encoded:
@@ -334,14 +326,14 @@ def word_and_states(batch: Batch) -> Iterator[tuple[int, list[float]]]:
 @pytest.mark.parametrize(
     "options",
     [
-        Options(),
-        Options(shortest=5, longest=6),
-        Options(pieces=16),
-        Options(dropped=0.3, doubled=0.3),
-        Options(pieces=16, dropped=0.2, doubled=0.2),
+        cut(),
+        cut(shortest=5, longest=6),
+        cut(pieces=16),
+        cut(dropped=0.3, doubled=0.3),
+        cut(pieces=16, dropped=0.2, doubled=0.2),
     ],
 )
-def test_shown_states_are_those_of_the_words_beside_them(options: Options) -> None:
+def test_shown_states_are_those_of_the_words_beside_them(options: SequenceOptions) -> None:
     shown = Shown(corpus(), options, CPU, unmarked=0)
     torch.manual_seed(1)
     seen = set()
@@ -355,10 +347,10 @@ def test_shown_states_are_those_of_the_words_beside_them(options: Options) -> No
 def test_shown_states_of_a_word_misheard_are_its_own() -> None:
     others = np.full((100, 2), 98)  # every word is heard as one of three pieces
     heard = Heard(np.arange(100, dtype=np.uint32), others, np.ones(100, np.float32), np.zeros(100, np.float32))
-    (batch,) = Shown(replace(corpus(), heard=heard), Options(window=100), CPU, unmarked=0).plain_batches()
+    (batch,) = Shown(replace(corpus(), heard=heard), cut(window=100), CPU, unmarked=0).plain_batches()
     plain = list(word_and_states(batch))
     assert [word for word, _ in plain] == list(range(100))
-    shown = Shown(replace(corpus(), heard=heard), Options(window=20), CPU, unmarked=0)
+    shown = Shown(replace(corpus(), heard=heard), cut(window=20), CPU, unmarked=0)
     for batch in shown.batches(1):
         heard_as, states = zip(*word_and_states(batch), strict=True)
         assert set(heard_as) == {98}
@@ -366,7 +358,7 @@ def test_shown_states_of_a_word_misheard_are_its_own() -> None:
 
 
 def test_shown_without_states_has_none() -> None:
-    for batch in Shown(replace(corpus(), states=None), Options(), CPU).plain_batches():
+    for batch in Shown(replace(corpus(), states=None), cut(), CPU).plain_batches():
         assert batch.states is None
 
 
