@@ -590,6 +590,14 @@ def test_a_configuration_trains_a_student_that_imitates(
     (tmp_path / "student.toml").write_text(text)
     train(tmp_path / "student.toml", tmp_path / "student")
     assert "heads.states.weight" not in weights(load(tmp_path / "student"))
+    ask(model, packed(TEXTS[0]), file_of(tmp_path / "plain", first := next(iter(packs))))
+    goes_on = text.replace("imitate = 0.5", "").replace(str(kept), str(tmp_path / "plain"))
+    goes_on = goes_on.replace(str(list(packs)), str([first]))
+    goes_on = goes_on.replace('version = "1"', f'version = "2"\n        start = "{tmp_path / "student"}"')
+    (tmp_path / "next.toml").write_text(goes_on)
+    train(tmp_path / "next.toml", tmp_path / "next")  # it imitates no more, and needs no states
+    went_on: Any = load(tmp_path / "next")
+    assert went_on.options.imitate == 0
     (tmp_path / "bad.toml").write_text(text.replace("said =", "# said ="))
     with pytest.raises(ConfigError, match=r"options\.imitate tells the states that data\.said keeps"):
         train(tmp_path / "bad.toml", tmp_path / "bad")

@@ -54,9 +54,9 @@ class Description:
     def handed_on(self) -> dict[str, Any]:
         """Return the options that a model has which goes on from this one, where no others are given.
 
-        What it kept itself of the layers of another says nothing of the next one.
+        What it kept itself of the layers of another, or told of a teacher's states, says nothing of the next one.
         """
-        return {name: value for name, value in self.options.items() if name != "keep_layers"}
+        return {name: value for name, value in self.options.items() if name not in ("keep_layers", "imitate")}
 
     def save(self, folder: Path) -> None:
         """Write `model.json`."""

@@ -43,9 +43,9 @@ def ask(teacher: Any, pack: Pack, path: Path, directions: Directions | None = No
         "labels": {task: list(names) for task, names in teacher.labels.items()},
         "words": _sum(pack),
     }
-    said: dict[str, Any] = {}
+    said: dict[str, Any]
     if directions is None:
-        said = dict(distil.asked(teacher, pack))
+        said = {**distil.asked(teacher, pack)}
     else:
         chances, states = directions.asked(teacher, pack)
         said = {**chances, _STATES: states}
