@@ -1,13 +1,13 @@
-"""Makes up text, so that a small network has more to learn from than people have said: what its teacher says of it.
+"""Makes up text, so that a small network has more to learn from than people have said.
 
     python recipes/bundled/storyteller.py runs/packs/ted.pack runs/packs/spoken.pack -o runs/packs/told.pack \\
-      --pretrained runs/pretrained/smollm2.gguf --seconds 60 --words 60000000 --teacher runs/teacher-6
+      --pretrained runs/pretrained/smollm2.gguf --seconds 60 --words 60000000
 
-A language model learns for a while what packs hold, words without marks or capitals, and then tells stories: each
-begins with a few words from the packs and goes on by chance, without the pieces that are unlikely. A pack of them has
-the marks and cases that the teacher gives its words. A teacher is too sure of text that it knows by heart; these
-stories it has never read. Common phrases of a document that is scored come up by chance: where eight of its words in a
-row were told, they are left out, and the story parts there (see `overlap`).
+A language model learns for a while what packs hold, with its marks and capitals, and then tells stories: each begins
+with a few words from the packs and goes on by chance, without the pieces that are unlikely. A pack of them has the
+marks and cases that were told; what a teacher thinks of the words is another matter (`said.py`): it is too sure of text
+that it knows by heart, and these stories it has never read. Common phrases of a document that is scored come up by
+chance: where eight of its words in a row were told, they are left out, and the story parts there (see `overlap`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,17 +30,15 @@ from torch.nn import functional as F
 
 from interpunct.cases import CASES
 from interpunct.errors import InputError, InterpunctError
-from interpunct.features import normalise
 from interpunct.labels import MARKS
-from interpunct.models import load, torch_loop
+from interpunct.models import torch_loop
 from interpunct.models.llama import Llama, Rotation, Trunk, rotated, rotation
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import PAD, Pieces
 from interpunct.models.pieces import UNKNOWN as NO_PIECE
-from interpunct.models.scores import Ints
-from interpunct.train import distil
-from interpunct.train.pack import UNKNOWN, Pack
+from interpunct.train.pack import Pack
 from overlap import Held, held_out
+from written import read_back, written
 
 Cache = list[tuple[Tensor, Tensor]]
 """Each layer's keys and values of the pieces so far: stories × heads of keys × pieces × numbers."""
@@ -49,10 +46,9 @@ Cache = list[tuple[Tensor, Tensor]]
 _HELD_OUT = 16
 """Windows at the end of the text that are not learned but scored."""
 _LONGEST = 64
-_LENGTH = 256
+_LENGTH = 192
 """Pieces of a story."""
 _LABELS = {"mark": MARKS, "case": CASES}
-_BROKEN = "\ufffd"  # what is written for bytes that are no letter
 
 
 class Speaker(nn.Module):
@@ -126,7 +122,7 @@ class Storyteller:
 
     def __init__(self, trunk: Trunk, vocabulary: Pieces, pack: Pack, *, length: int = _LENGTH) -> None:
         """Take what is to be learned; stories have `length` pieces."""
-        encoded = pack.encoded(vocabulary, {})
+        encoded = written(pack).encoded(vocabulary, {})
         if len(encoded.pieces) < length * (_HELD_OUT + 1):
             raise InputError(
                 f"the packs have too few words to learn from; give {length * (_HELD_OUT + 1)} pieces or more"
@@ -199,47 +195,6 @@ class Storyteller:
         return rows
 
 
-def written_down(vocabulary: Pieces, sources: tuple[str, ...], rows: Sequence[Sequence[int]]) -> Pack:
-    """Return stories as a pack of words whose marks and cases nobody knows."""
-    first_seen: dict[str, int] = {}
-    normal: dict[str, str] = {}
-    numbers: list[int] = []
-    begins: list[int] = []
-    for text in vocabulary.written(rows):
-        begins.append(len(numbers))
-        for word in text.split()[:-1]:  # the last one may be cut
-            if word not in normal:
-                normal[word] = "" if _BROKEN in word else normalise(word)
-            if normal[word]:
-                numbers.append(first_seen.setdefault(normal[word], len(first_seen)))
-    row = np.array(numbers, dtype=np.uint32)
-    unknown = np.full(len(row), UNKNOWN, dtype=np.uint8)
-    documents: Ints = np.unique(np.array([begin for begin in begins if begin < len(row)], dtype=np.int64))
-    return Pack(tuple(first_seen), row, {"mark": unknown, "case": unknown}, documents, {}, sources)
-
-
-def tagged(pack: Pack, teacher: Any) -> Pack:
-    """Return a pack with the marks and cases that a teacher finds likeliest."""
-    said = distil.asked(teacher, pack)
-    tags = {}
-    for task, names in _LABELS.items():
-        places = np.array([names.index(name) for name in teacher.labels[task]], dtype=np.uint8)
-        tags[task] = places[said[task].argmax(axis=1)]
-    return replace(pack, tags=tags)
-
-
-def _teacher(folder: Path, device: torch.device) -> Any:
-    """Load a teacher; one that cannot give marks and cases is refused before anything is told."""
-    teacher: Any = load(folder)
-    missing = [task for task in _LABELS if task not in teacher.labels]
-    if missing or not all(hasattr(each, "chances") for each in getattr(teacher, "members", (teacher,))):
-        what = f"it gives no {missing[0]}" if missing else "it cannot read packs"
-        raise InputError(f"no teacher for this: {what}; name a trained network or an ensemble", path=str(folder))
-    for member in getattr(teacher, "members", (teacher,)):
-        member.to(str(device))
-    return teacher
-
-
 def _told(
     teller: Storyteller, words: int, seed: int, shares: Sequence[float], tell: Callable[..., list[list[int]]]
 ) -> list[Pack]:
@@ -253,7 +208,7 @@ def _told(
             rows = tell(seed=seed, least=next(least))
             if writing is not None:
                 parts.append(writing.result())
-            writing = writer.submit(written_down, teller.vocabulary, teller.sources, rows)
+            writing = writer.submit(read_back, teller.vocabulary, teller.sources, rows)
             seed += 1
         if writing is not None:
             parts.append(writing.result())
@@ -266,7 +221,6 @@ def main() -> int:
     parser.add_argument("packs", nargs="+", type=Path, metavar="PACK", help="what it learns; twice counts twice")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="PACK")
     parser.add_argument("--pretrained", default="runs/pretrained/smollm2.gguf", metavar="GGUF")
-    parser.add_argument("--teacher", required=True, type=Path, metavar="MODEL_DIR", help="whose marks the words get")
     parser.add_argument("--held", type=Path, metavar="NPZ", help="of overlap.py; else what is scored is read anew")
     parser.add_argument("--seconds", type=float, default=60, help="how long it learns (60)")
     parser.add_argument("--words", type=int, default=60_000_000, help="how many words it tells (60,000,000)")
@@ -289,7 +243,6 @@ def main() -> int:
         parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
     try:
         device = torch_loop.choose_device(given.device)
-        teacher = _teacher(given.teacher, device)
         held = Held.load(given.held) if given.held else Held.of(text for _, text in held_out())
         # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
         options = {"pretrained": given.pretrained, "longest_word": _LONGEST}
@@ -304,7 +257,7 @@ def main() -> int:
         teller.to(device)
         tell = functools.partial(teller.tell, given.at_once, device=device, given=given.given)
         told = Pack.joined(_told(teller, given.words, given.seed, given.least, tell))
-        pack = tagged(held.cleared_pack(told), teacher)
+        pack = held.cleared_pack(told)
         pack.save(given.output)
     except InterpunctError as error:
         print(f"storyteller.py: error: {error}", file=sys.stderr)
