@@ -46,7 +46,7 @@ def document(count: int = 12) -> Recorded:
         Word("word", round(at, 2), round(at + 0.3, 2), mark="." if place % 4 == 3 else "", case="lower")
         for place, at in enumerate(times)
     )
-    return Transcript(tuple(words)), None
+    return Transcript(tuple(words), source="talk"), None
 
 
 @pytest.fixture
@@ -76,28 +76,48 @@ def test_places_are_gathered_once_for_a_model(corpus: list[str], tmp_path: Path)
     [Even("even 2"), Even(marks=("", ".", ",")), Even(marks=("", "."))],
     ids=["version", "other marks", "fewer marks"],
 )
-def test_places_of_another_model_are_gathered_anew(other: Even, corpus: list[str], tmp_path: Path) -> None:
+def test_another_model_reads_anew_what_was_heard_once(
+    other: Even, corpus: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, lines = tmp_path / "a.npz", list[str]()
-    gathered(Even(), "a:train", path)
+    before = gathered(Even(), "a:train", path)
+    monkeypatch.setattr(places_module, "measure_prosody", None)  # nothing is measured a second time
     found = gathered(other, "a:train", path, log=lines.append)
     assert (found.model, found.marks) == (other.name, other.labels["mark"])
     assert found.logs.shape[1] == len(other.labels["mark"])
     assert len(corpus) == 2
     assert len(lines) == 1
-    assert "of even 1 with 3 marks; gathering anew" in lines[0]
+    assert "of even 1 with 3 marks; reading anew" in lines[0]
+    for name in ("values", "known", "columns", "starts"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(before, name))
+    assert [found.marks[label] for label in found.right if label >= 0] == ["", "", "", "."] * 3
     gathered(other, "a:train", path)
     assert len(corpus) == 2
+
+
+@pytest.mark.parametrize("change", ["source", "words"])
+def test_places_of_other_documents_are_gathered_anew(
+    change: str, corpus: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lines = tmp_path / "a.npz", list[str]()
+    gathered(Even(), "a:train", path)
+    talk, _ = document(12 if change == "source" else 16)
+    talk = replace(talk, source="another") if change == "source" else talk
+    monkeypatch.setattr(places_module, "read", lambda *_, **__: [(talk, None)])
+    found = gathered(Even("even 2"), "a:train", path, log=lines.append)
+    assert (found.sources, len(found)) == ((talk.source,), len(talk.words))
+    assert "of other documents; gathering anew" in lines[-1]
 
 
 def test_places_that_name_no_model_are_gathered_anew(corpus: list[str], tmp_path: Path) -> None:
     path, lines = tmp_path / "a.npz", list[str]()
     gathered(Even(), "a:train", path)
     with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored if name not in ("model", "marks")}
+        arrays = {name: stored[name] for name in stored if name not in ("model", "marks", "sources")}
     np.savez_compressed(path, **arrays)
     assert (Places.load(path).model, Places.load(path).marks) == ("", ())
     assert gathered(Even(), "a:train", path, log=lines.append).model == "even 1"
-    assert len(corpus) == 2
+    assert len(corpus) == 3  # once more in vain: the file tells no documents either
     assert "a model not named" in lines[0]
 
 

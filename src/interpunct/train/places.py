@@ -1,9 +1,9 @@
 """`Places`: what a prosody branch learns from, one row per word of corpora with times or sound.
 
 In: a text model, and transcripts with the marks that are right, each with its recording where there is one. Out: what
-the model says of the marks at each place, the prosody there, and which mark stands there. Reading takes minutes an
-hour of sound, so what was gathered is kept in a file, which names the model; another model's is not taken. Only
-columns that hold something are kept.
+the model says of the marks at each place, the prosody there, and which mark stands there. Listening takes minutes an
+hour of sound, so what was gathered is kept in a file, which names the model and the documents: another model reads
+their words anew, and what was heard at them is taken as it is. Only columns that hold something are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from interpunct.models.model import Model
 from interpunct.models.scores import Array, Ints
 from interpunct.transcript import Transcript, Word
 
-_OF_MODEL = ("model", "marks")  # the fields of `Places` that are no arrays
+_TEXTS = ("model", "marks", "sources")  # the fields of `Places` that are no arrays
 Log = Callable[[str], None]
 Recorded = tuple[Transcript, Path | None]
 """A transcript and its recording, where there is one."""
@@ -54,6 +54,8 @@ class Places:
     """The name and version of the text model; empty where a file does not tell."""
     marks: tuple[str, ...] = ()
     """The marks that the columns of `logs` are about."""
+    sources: tuple[str, ...] = ()
+    """The documents; none where a file does not tell."""
 
     def __len__(self) -> int:
         return len(self.right)
@@ -80,18 +82,16 @@ class Places:
         """Read what `save` kept."""
         try:
             with np.load(path) as stored:
-                arrays = {name: stored[name] for name in cls.__dataclass_fields__ if name not in _OF_MODEL}
-                # Files of earlier versions do not say whose scores they hold.
-                model, marks = (stored[name].tolist() if name in stored else "" for name in _OF_MODEL)
-                return cls(**arrays, model=model, marks=tuple(marks))
+                arrays = {name: stored[name] for name in cls.__dataclass_fields__ if name not in _TEXTS}
+                # Files of earlier versions do not say whose scores they hold, nor of which documents.
+                model, marks, sources = (stored[name].tolist() if name in stored else "" for name in _TEXTS)
+                return cls(**arrays, model=model, marks=tuple(marks), sources=tuple(sources))
         except (OSError, KeyError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"cannot be read: {error}; delete it, and gather it again", path=str(path)) from None
 
 
 def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) -> Places:
     """Let a model read documents and measure their prosody; a recording that its words do not fit is left out."""
-    marks = model.labels.get("mark", ())
-    index = {mark: label for label, mark in enumerate(marks)}
     measured: list[Prosody] = []
     kept: list[Transcript] = []
     for transcript, audio in documents:
@@ -107,17 +107,35 @@ def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) 
             log(f"{len(kept)} documents measured")
     if not any(map(len, kept)):
         raise InputError("no words to learn from; name other corpora")
-    logs = [scores.tasks["mark"] for scores in score_tokens(model, [_texts(document) for document in kept])]
-    right = [index.get(taught_mark(word, marks) or "", IGNORED) if word.mark is not None else IGNORED
-             for document in kept for word in document.words]  # fmt: skip
     known = np.concatenate([prosody.known for prosody in measured])
     columns = np.flatnonzero(known.any(axis=0))
     values = np.concatenate([prosody.values for prosody in measured])
     starts = np.concatenate([[0], np.cumsum([len(document) for document in kept])])
+    marks, logs, right = _said(model, kept)
     return Places(
-        np.concatenate(logs), values[:, columns], known[:, columns], columns, np.array(right), starts,
-        model=model.name, marks=tuple(marks),
+        logs, values[:, columns], known[:, columns], columns, right, starts,
+        model=model.name, marks=marks, sources=tuple(document.source for document in kept),
     )  # fmt: skip
+
+
+def _said(model: Model, documents: Sequence[Transcript]) -> tuple[tuple[str, ...], Array, Ints]:
+    """Return a model's marks, what it says of them at each place of documents, and which of them stands there."""
+    marks = tuple(model.labels.get("mark", ()))
+    index = {mark: label for label, mark in enumerate(marks)}
+    logs = [scores.tasks["mark"] for scores in score_tokens(model, [_texts(document) for document in documents])]
+    right = [index.get(taught_mark(word, marks) or "", IGNORED) if word.mark is not None else IGNORED
+             for document in documents for word in document.words]  # fmt: skip
+    return marks, np.concatenate(logs), np.array(right)
+
+
+def reread(model: Model, kept: Places, documents: Iterable[Recorded]) -> Places | None:
+    """Return what was heard at documents with what another model says of them; None where they are no longer there."""
+    found = {transcript.source: transcript for transcript, _ in documents}
+    there = [found[source] for source in kept.sources if source in found]
+    if not there or np.diff(kept.starts).tolist() != [len(document) for document in there]:
+        return None
+    marks, logs, right = _said(model, there)
+    return replace(kept, logs=logs, right=right, model=model.name, marks=marks)
 
 
 def gathered(
@@ -129,14 +147,22 @@ def gathered(
     documents: int | None = None,
     log: Log | None = None,
 ) -> Places:
-    """Return a corpus's places from a file of this model's, or gather them into it; see `read`."""
+    """Return a corpus's places from a file of this model's, or gather them into it; see `read`.
+
+    Of another model's file what was heard is taken, where the documents are those of today.
+    """
+    places: Places | None = None
     if path.exists():
         kept = Places.load(path)
         if (kept.model, kept.marks) == (model.name, tuple(model.labels.get("mark", ()))):
             return kept
         if log is not None:
-            log(f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks; gathering anew")
-    places = gather(model, islice(read(spec, aligned=aligned), documents), log)
+            log(f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks; reading anew")
+        places = reread(model, kept, islice(read(spec, aligned=aligned), documents))
+        if places is None and log is not None:
+            log(f"{path}: of other documents; gathering anew")
+    if places is None:
+        places = gather(model, islice(read(spec, aligned=aligned), documents), log)
     places.save(path)
     return places
 
