@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import said as asking
 from halves import halves
 from interpunct.errors import InputError
 from interpunct.labels import parse_tokens
@@ -118,3 +120,22 @@ def test_halves_hold_each_document_once() -> None:
     assert sorted(word for part in parts for word in part.texts()) == sorted(pack.texts())
     assert Pack.joined(parts).forms == pack.forms == {"iPhone": 9}
     assert [list(part.texts()) for part in halves(pack)] == [list(part.texts()) for part in parts]
+
+
+def test_command_waits_for_a_pack_that_is_not_there_yet(
+    packs: dict[str, Pack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, pack), (_, other) = packs.items()
+    (tmp_path / "one").mkdir()
+    network("one", pack).save(tmp_path / "one")
+    late = tmp_path / "packs" / "late.pack"
+    arguments = ["said.py", str(tmp_path / "one"), first, str(late), "-o", str(tmp_path / "said"), "--device", "cpu"]
+    monkeypatch.setattr("sys.argv", arguments)
+    assert asking.main() == 1
+    assert "late.pack" in capsys.readouterr().err
+    telling = Timer(0.5, other.save, [late])
+    telling.start()
+    monkeypatch.setattr("sys.argv", [*arguments, "--wait", "60"])
+    assert asking.main() == 0
+    assert file_of(tmp_path / "said", str(late)).exists()
+    assert f"says of {len(other):,} words" in capsys.readouterr().out

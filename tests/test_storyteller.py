@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +22,7 @@ from interpunct.models.pieces import Pieces
 from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript
 from overlap import Held
-from storyteller import Speaker, Storyteller
+from storyteller import Speaker, Storyteller, Telling, parts_of, told
 from written import read_back, written
 
 TEXT = "One two three four five. Six, seven eight? Nine ten eleven twelve. "
@@ -159,7 +160,32 @@ def test_command_writes_a_pack_to_learn_from(
     monkeypatch.setattr("sys.argv", ["storyteller.py", str(tmp_path / "none.pack"), *arguments[1:]])
     assert storyteller.main() == 1
     assert "storyteller.py: error: " in capsys.readouterr().err
-    for wrong in (["--words", "0"], ["--least", "3"], ["--given", "192"]):
+    for wrong in (["--words", "0"], ["--least", "3"], ["--given", "192"], ["--telling", "0"], ["--parts", "0"]):
         monkeypatch.setattr("sys.argv", ["storyteller.py", *arguments, *wrong])
         with pytest.raises(SystemExit):
             storyteller.main()
+
+
+@pytest.mark.parametrize("seconds", [None, 6.0], ids=["words", "time"])
+def test_stories_are_told_in_parts(seconds: float | None, learned: Storyteller, tmp_path: Path) -> None:
+    held = Held.of([Transcript(parse_text("Six seven eight nine ten eleven twelve one."))])
+    paths = parts_of(tmp_path / "told.pack", 3)
+    assert [path.name for path in paths] == ["told-0.pack", "told-1.pack", "told-2.pack"]
+    given: list[int] = []
+
+    def tell(number: int) -> list[list[int]]:
+        time.sleep(0.01)  # so that it does not tell for ever while a process is made to write it down
+        given.append(number)
+        return learned.tell(4, device=CPU, seed=number)
+
+    lines = list(told(learned, Telling(400, seconds, paths), held, tell))
+    packs = [Pack.load(path) for path in paths]
+    assert given == list(range(len(given)))
+    assert [line.split()[0].replace(",", "") for line in lines] == [str(len(pack)) for pack in packs]
+    assert min(map(len, packs)) > 0
+    if seconds is None:
+        assert sum(map(len, packs)) >= 400
+    whole = [held.cleared_pack(read_back(learned.vocabulary, ("talks:train",), tell(number))) for number in given[:]]
+    assert [word for pack in packs for word in pack.texts()] == [word for pack in whole for word in pack.texts()]
+    with pytest.raises(InputError, match="too little was told for 3 parts"):
+        list(told(learned, Telling(1, None, paths), held, tell))

@@ -3,13 +3,15 @@
     python recipes/bundled/said.py runs/half-a runs/packs/*-b.pack -o runs/said/halves
     python recipes/bundled/said.py runs/half-b runs/packs/*-a.pack -o runs/said/halves
 
-Each pack's answers are a file of the folder, named like the pack; a student of several folders learns their mean.
+Each pack's answers are a file of the folder, named like the pack; a student of several folders learns their mean. With
+`--wait` a pack that is not there yet is waited for, while `storyteller.py --parts` tells it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ def main() -> int:
         "--states", type=int, default=0, metavar="N",
         help="keep the teacher's states, too, in so many directions of each of three layers; those of the folder stay",
     )  # fmt: skip
+    parser.add_argument("--wait", type=float, default=0, metavar="SECONDS", help="how long to wait for a pack (0)")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
     try:
@@ -38,6 +41,7 @@ def main() -> int:
             teacher.to(given.device)
         directions: Directions | None = None
         for name in given.packs:
+            _await(Path(name), given.wait)
             pack, path = Pack.load(Path(name)), file_of(given.output, name)
             if given.states and directions is None:
                 directions = _directions(file_of(given.output, DIRECTIONS), teacher, pack, given.states)
@@ -47,6 +51,13 @@ def main() -> int:
         print(f"said.py: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _await(path: Path, seconds: float) -> None:
+    """Wait for a file, for so long at most; reading it says what is wrong."""
+    last = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < last:
+        time.sleep(min(0.5, seconds))
 
 
 def _directions(path: Path, teacher: Any, pack: Pack, numbers: int) -> Directions:

@@ -8,6 +8,9 @@ with a few words from the packs and goes on by chance, without the pieces that a
 marks and cases that were told; what a teacher thinks of the words is another matter (`said.py`): it is too sure of text
 that it knows by heart, and these stories it has never read. Common phrases of a document that is scored come up by
 chance: where eight of its words in a row were told, they are left out, and the story parts there (see `overlap`).
+
+With `--parts 5` there are told-0.pack to told-4.pack, each written as soon as it is told, so that a teacher can be
+asked about them meanwhile (`said.py --wait`); `--telling 440` tells for so long instead of so many words.
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ import itertools
 import math
 import multiprocessing
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -195,24 +201,77 @@ class Storyteller:
         return rows
 
 
-def _told(
-    teller: Storyteller, words: int, seed: int, shares: Sequence[float], tell: Callable[..., list[list[int]]]
-) -> list[Pack]:
-    """Tell stories until there are so many words; while some are told, those before them are written down."""
-    parts: list[Pack] = []
-    least = itertools.cycle(shares)
-    # In a process of its own: writing is Python's work, and telling waits for the interpreter between two steps.
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as writer:
-        writing: Future[Pack] | None = None
-        while sum(map(len, parts)) < words:
-            rows = tell(seed=seed, least=next(least))
-            if writing is not None:
-                parts.append(writing.result())
-            writing = writer.submit(read_back, teller.vocabulary, teller.sources, rows)
-            seed += 1
-        if writing is not None:
-            parts.append(writing.result())
-    return parts
+@dataclass(frozen=True)
+class Telling:
+    """How much is told, and into which packs."""
+
+    words: int
+    seconds: float | None
+    """So long, instead of so many words."""
+    paths: tuple[Path, ...]
+    """The packs, each as much as any other."""
+
+    def share(self, words: int, seconds: float) -> float:
+        """Say which share of it all is told by now."""
+        return words / self.words if self.seconds is None else seconds / self.seconds
+
+
+def parts_of(path: Path, parts: int) -> tuple[Path, ...]:
+    """Return the files of so many parts: told-0.pack, told-1.pack and so on; of one, the file itself."""
+    if parts == 1:
+        return (path,)
+    return tuple(path.with_name(f"{path.stem}-{part}{path.suffix}") for part in range(parts))
+
+
+def told(
+    teller: Storyteller, telling: Telling, held: Held, tell: Callable[[int], list[list[int]]], *, writers: int = 1
+) -> Iterator[str]:
+    """Tell stories into packs; yield a line about each pack that is written.
+
+    While stories are told, those before them are written down by processes of their own: writing is Python's work, and
+    telling waits for the interpreter between two steps.
+    """
+    began = time.monotonic()
+    words, part, rest, paths = 0, list[Pack](), deque[Future[Pack]](), deque(telling.paths)
+    saving = deque[Future[str]]()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(writers, mp_context=context, initializer=_hold, initargs=(held,)) as pool:
+        for number in itertools.count():
+            share = telling.share(words, time.monotonic() - began)
+            if part and share >= 1 - (len(paths) - 1) / len(telling.paths) and len(paths) > 1:
+                saving.append(pool.submit(_save, part, paths.popleft()))
+                part = []
+            if share >= 1:
+                break
+            rest.append(pool.submit(_write, teller.vocabulary, teller.sources, tell(number)))
+            while rest and (rest[0].done() or len(rest) > 2 * writers):
+                part.append(rest.popleft().result())
+                words += len(part[-1])
+            while saving and saving[0].done():
+                yield saving.popleft().result()
+        part += [writing.result() for writing in rest]
+        if len(paths) > 1 or not any(map(len, part)):
+            raise InputError(f"too little was told for {len(telling.paths)} parts; ask for fewer, or for more words")
+        saving.append(pool.submit(_save, part, paths.popleft()))
+        yield from (each.result() for each in saving)
+
+
+_held: list[Held] = []
+"""What a process that writes stories down leaves out of them."""
+
+
+def _hold(held: Held) -> None:
+    _held.append(held)
+
+
+def _write(vocabulary: Pieces, sources: tuple[str, ...], rows: Sequence[Sequence[int]]) -> Pack:
+    return _held[0].cleared_pack(read_back(vocabulary, sources, rows))
+
+
+def _save(parts: Sequence[Pack], path: Path) -> str:
+    pack = Pack.joined(parts)
+    pack.save(path)
+    return f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} stories in {path}"
 
 
 def main() -> int:
@@ -234,11 +293,16 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--at-once", type=int, default=4096, metavar="N", help="stories told side by side (4,096)")
     parser.add_argument("--batch", type=int, default=128, metavar="N", help="windows in a batch of learning (128)")
+    parser.add_argument("--telling", type=float, metavar="SECONDS", help="tell for so long, instead of --words")
+    parser.add_argument("--parts", type=int, default=1, metavar="N", help="packs that it is written into (1)")
+    parser.add_argument("--writers", type=int, default=1, metavar="N", help="processes that write stories down (1)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
-    if min(given.seconds, given.words, given.at_once, given.batch, given.given, *given.least) <= 0:
-        parser.error("--seconds, --words, --at-once, --batch, --given and --least must be above 0")
+    telling = 1 if given.telling is None else given.telling
+    counts = (given.words, given.at_once, given.batch, given.given, given.parts, given.writers)
+    if min(given.seconds, telling, *counts, *given.least) <= 0:
+        parser.error("what is given as a number, but --seed, must be above 0")
     if max(given.least) > 1 or given.given >= _LENGTH:
         parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
     try:
@@ -255,14 +319,17 @@ def main() -> int:
         )  # fmt: skip
         teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
         teller.to(device)
-        tell = functools.partial(teller.tell, given.at_once, device=device, given=given.given)
-        told = Pack.joined(_told(teller, given.words, given.seed, given.least, tell))
-        pack = held.cleared_pack(told)
-        pack.save(given.output)
+
+        def tell(number: int) -> list[list[int]]:
+            least = given.least[number % len(given.least)]
+            return teller.tell(given.at_once, device=device, given=given.given, seed=given.seed + number, least=least)
+
+        paths = parts_of(given.output, given.parts)
+        for line in told(teller, Telling(given.words, given.telling, paths), held, tell, writers=given.writers):
+            print(line, flush=True)
     except InterpunctError as error:
         print(f"storyteller.py: error: {error}", file=sys.stderr)
         return 1
-    print(f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} stories in {given.output}")
     return 0
 
 

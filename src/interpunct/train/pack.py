@@ -151,8 +151,10 @@ class Pack:
             **self.tags,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
+        unfinished = path.with_suffix(".tmp")  # whoever waits for the pack finds all of it
+        with unfinished.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
+        unfinished.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> Pack:
