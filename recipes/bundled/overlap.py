@@ -24,7 +24,8 @@ from interpunct import corpora
 from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
-from interpunct.train.pack import UNREADABLE, Pack
+from interpunct.train.arrays import UNREADABLE, save_arrays
+from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript
 
 LENGTH = 8
@@ -67,9 +68,7 @@ class Held:
 
     def save(self, path: Path) -> None:
         """Write the hashes as the steps between them."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, steps=np.diff(self.runs, prepend=np.uint64(0)))
+        save_arrays(path, {"steps": np.diff(self.runs, prepend=np.uint64(0))})
 
     def shared(self, transcript: Transcript) -> npt.NDArray[np.bool_]:
         """Say of each run of eight words of a text whether an evaluation document holds it."""

@@ -8,8 +8,6 @@ words from their texts takes a quarter of an hour, which is more than training o
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,16 +24,12 @@ from interpunct.labels import MARKS, SENTENCE_MARKS, mark_with_ellipsis, to_thre
 from interpunct.models.encoded import IGNORED, Encoded
 from interpunct.models.pieces import Vocabulary
 from interpunct.models.scores import Ints
+from interpunct.train.arrays import UNREADABLE, save_arrays
 from interpunct.transcript import Transcript
 
 SUFFIX = ".pack"
 UNKNOWN = 255
 """The tag of a word whose mark or case nobody knows."""
-
-UNREADABLE = (
-    OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, zipfile.BadZipFile,
-)  # fmt: skip
-"""What reading a file of arrays raises where it is cut, damaged or another's."""
 
 _TAGS: dict[str, tuple[str, ...]] = {"mark": MARKS, "case": CASES}
 _FORMAT = 1
@@ -150,11 +144,7 @@ class Pack:
             "documents": self.documents,
             **self.tags,
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".tmp")  # whoever waits for the pack finds all of it
-        with unfinished.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        unfinished.replace(path)
+        save_arrays(path, arrays)
 
     @classmethod
     def load(cls, path: Path) -> Pack:

@@ -8,12 +8,10 @@ their words anew, and what was heard at them is taken as it is. Only columns tha
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +25,7 @@ from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
 from interpunct.models.encoded import IGNORED, taught_mark
 from interpunct.models.model import Model
 from interpunct.models.scores import Array, Ints
+from interpunct.train.arrays import UNREADABLE, save_arrays
 from interpunct.transcript import Transcript, Word
 
 _TEXTS = ("model", "marks", "sources")  # the fields of `Places` that are no arrays
@@ -72,10 +71,7 @@ class Places:
 
     def save(self, path: Path) -> None:
         """Keep all of it in one file."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f"{path.name}.part.npz")
-        np.savez_compressed(beside, **{name: getattr(self, name) for name in self.__dataclass_fields__})
-        beside.replace(path)
+        save_arrays(path, {name: getattr(self, name) for name in self.__dataclass_fields__})
 
     @classmethod
     def load(cls, path: Path) -> Places:
@@ -86,7 +82,7 @@ class Places:
                 # Files of earlier versions do not say whose scores they hold, nor of which documents.
                 model, marks, sources = (stored[name].tolist() if name in stored else "" for name in _TEXTS)
                 return cls(**arrays, model=model, marks=tuple(marks), sources=tuple(sources))
-        except (OSError, KeyError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+        except UNREADABLE as error:
             raise InputError(f"cannot be read: {error}; delete it, and gather it again", path=str(path)) from None
 
 

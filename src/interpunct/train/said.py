@@ -21,7 +21,8 @@ from interpunct.models.encoded import Encoded, States
 from interpunct.models.model import Clitics
 from interpunct.models.scores import Chances
 from interpunct.train import distil
-from interpunct.train.pack import UNREADABLE, Pack
+from interpunct.train.arrays import UNREADABLE, save_arrays
+from interpunct.train.pack import Pack
 
 if TYPE_CHECKING:
     from interpunct.train.states import Directions
@@ -50,12 +51,8 @@ def ask(teacher: Any, pack: Pack, path: Path, directions: Directions | None = No
         chances, states = directions.asked(teacher, pack)
         said = {**chances, _STATES: states}
         about["directions"] = directions.sum
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    with unfinished.open("wb") as file:
-        written = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        np.savez(file, allow_pickle=False, about=written, **said)
-    unfinished.replace(path)
+    written = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    save_arrays(path, {"about": written, **said}, compress=False)
 
 
 def file_of(folder: Path, pack: str) -> Path:

@@ -24,7 +24,8 @@ from interpunct.models.encoded import States
 from interpunct.models.scores import Array, Chances
 from interpunct.models.sequence_model import Spans, at_words, put
 from interpunct.models.shown import STATE_STEP, Batch
-from interpunct.train.pack import UNREADABLE, Pack
+from interpunct.train.arrays import UNREADABLE, save_arrays
+from interpunct.train.pack import Pack
 
 _SAMPLE = 20_000  # words by which directions are chosen
 
@@ -78,11 +79,7 @@ class Directions:
 
     def save(self, path: Path) -> None:
         """Write directions to a file."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".tmp")
-        with unfinished.open("wb") as file:
-            np.savez(file, allow_pickle=False, layers=np.array(self.layers), means=self.means, axes=self.axes)
-        unfinished.replace(path)
+        save_arrays(path, {"layers": np.array(self.layers), "means": self.means, "axes": self.axes}, compress=False)
 
     @property
     def sum(self) -> int:

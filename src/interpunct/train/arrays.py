@@ -1,0 +1,32 @@
+"""Files of arrays that appear whole or not at all.
+
+In: arrays by name. Out: one file with all of them. Writing millions of words takes a while, in which another process
+may wait for them, or somebody may stop it: a file that is there can be read.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+UNREADABLE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What reading a file of arrays raises where it is cut, damaged or another's."""
+
+
+def save_arrays(path: Path, arrays: dict[str, Any], *, compress: bool = True) -> None:
+    """Write arrays to a file; a folder that is not there is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            (np.savez_compressed if compress else np.savez)(file, allow_pickle=False, **arrays)
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
