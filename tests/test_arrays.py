@@ -10,6 +10,13 @@ import pytest
 from interpunct.train.arrays import UNREADABLE, save_arrays
 
 
+class Stopped:
+    """Numbers during which somebody loses patience."""
+
+    def __array__(self, *_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("compress", [True, False])
 def test_arrays_are_read_as_they_were_written(compress: bool, tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.pack"
@@ -23,8 +30,8 @@ def test_arrays_are_read_as_they_were_written(compress: bool, tmp_path: Path) ->
 def test_file_whose_writing_is_stopped_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     save_arrays(path, {"numbers": np.arange(3)})
-    with pytest.raises(ValueError, match="pickle"):
-        save_arrays(path, {"numbers": np.arange(5), "others": np.array([object()])})
+    with pytest.raises(KeyboardInterrupt):
+        save_arrays(path, {"numbers": np.arange(5), "others": Stopped()})
     with np.load(path) as stored:
         assert stored["numbers"].tolist() == [0, 1, 2]
     assert list(tmp_path.iterdir()) == [path]

@@ -207,9 +207,9 @@ class Telling:
 
     words: int
     seconds: float | None
-    """So long, instead of so many words."""
+    """So long, instead of so many words; how much that is differs from run to run."""
     paths: tuple[Path, ...]
-    """The packs, each as much as any other."""
+    """The packs, each about as much as any other."""
 
     def share(self, words: int, seconds: float) -> float:
         """Say which share of it all is told by now."""
@@ -224,35 +224,43 @@ def parts_of(path: Path, parts: int) -> tuple[Path, ...]:
 
 
 def told(
-    teller: Storyteller, telling: Telling, held: Held, tell: Callable[[int], list[list[int]]], *, writers: int = 1
+    teller: Storyteller,
+    telling: Telling,
+    held: Held,
+    tell: Callable[[int], list[list[int]]],
+    *,
+    writers: int = 1,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[str]:
     """Tell stories into packs; yield a line about each pack that is written.
 
     While stories are told, those before them are written down by processes of their own: writing is Python's work, and
-    telling waits for the interpreter between two steps.
+    telling waits for the interpreter between two steps. How many words there are is known of the stories before the
+    last `writers` tellings alone, however quickly these are written, so that a seed gives the same packs every time.
     """
-    began = time.monotonic()
-    words, part, rest, paths = 0, list[Pack](), deque[Future[Pack]](), deque(telling.paths)
-    saving = deque[Future[str]]()
+    began, words, part, paths = clock(), 0, list[Pack](), deque(telling.paths)
+    writing, saving = deque[Future[Pack]](), deque[Future[str]]()
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(writers, mp_context=context, initializer=_hold, initargs=(held,)) as pool:
+    # One process more than there are writers, for a pack that is saved meanwhile.
+    with ProcessPoolExecutor(writers + 1, mp_context=context, initializer=_hold, initargs=(held,)) as pool:
         for number in itertools.count():
-            share = telling.share(words, time.monotonic() - began)
-            if part and share >= 1 - (len(paths) - 1) / len(telling.paths) and len(paths) > 1:
+            share = telling.share(words, clock() - began)
+            if part and len(paths) > 1 and share >= 1 - (len(paths) - 1) / len(telling.paths):
                 saving.append(pool.submit(_save, part, paths.popleft()))
                 part = []
             if share >= 1:
                 break
-            rest.append(pool.submit(_write, teller.vocabulary, teller.sources, tell(number)))
-            while rest and (rest[0].done() or len(rest) > 2 * writers):
-                part.append(rest.popleft().result())
+            writing.append(pool.submit(_write, teller.vocabulary, teller.sources, tell(number)))
+            if len(writing) > writers:
+                part.append(writing.popleft().result())
                 words += len(part[-1])
             while saving and saving[0].done():
                 yield saving.popleft().result()
-        part += [writing.result() for writing in rest]
-        if len(paths) > 1 or not any(map(len, part)):
+        part = [pack for pack in (*part, *(each.result() for each in writing)) if len(pack)]
+        if len(part) < len(paths):
             raise InputError(f"too little was told for {len(telling.paths)} parts; ask for fewer, or for more words")
-        saving.append(pool.submit(_save, part, paths.popleft()))
+        for places, path in zip(np.array_split(np.arange(len(part)), len(paths)), paths, strict=True):
+            saving.append(pool.submit(_save, [part[place] for place in places], path))
         yield from (each.result() for each in saving)
 
 
@@ -275,7 +283,7 @@ def _save(parts: Sequence[Pack], path: Path) -> str:
 
 
 def main() -> int:
-    """Learn, tell, and write the pack."""
+    """Learn, tell, and write the packs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packs", nargs="+", type=Path, metavar="PACK", help="what it learns; twice counts twice")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="PACK")
@@ -302,10 +310,15 @@ def main() -> int:
     telling = 1 if given.telling is None else given.telling
     counts = (given.words, given.at_once, given.batch, given.given, given.parts, given.writers)
     if min(given.seconds, telling, *counts, *given.least) <= 0:
-        parser.error("what is given as a number, but --seed, must be above 0")
+        parser.error(
+            "--seconds, --words, --telling, --parts, --writers, --at-once, --batch, --given and --least must be above 0"
+        )
     if max(given.least) > 1 or given.given >= _LENGTH:
         parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
     try:
+        paths = parts_of(given.output, given.parts)
+        for path in paths:  # whoever waits for them must not find those of another time
+            path.unlink(missing_ok=True)
         device = torch_loop.choose_device(given.device)
         held = Held.load(given.held) if given.held else Held.of(text for _, text in held_out())
         # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
@@ -324,7 +337,6 @@ def main() -> int:
             least = given.least[number % len(given.least)]
             return teller.tell(given.at_once, device=device, given=given.given, seed=given.seed + number, least=least)
 
-        paths = parts_of(given.output, given.parts)
         for line in told(teller, Telling(given.words, given.telling, paths), held, tell, writers=given.writers):
             print(line, flush=True)
     except InterpunctError as error:

@@ -6,6 +6,7 @@ may wait for them, or somebody may stop it: a file that is there can be read.
 
 from __future__ import annotations
 
+import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -22,7 +23,7 @@ UNREADABLE = (
 def save_arrays(path: Path, arrays: dict[str, Any], *, compress: bool = True) -> None:
     """Write arrays to a file; a folder that is not there is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")  # several may write the same file
     try:
         with unfinished.open("wb") as file:
             (np.savez_compressed if compress else np.savez)(file, allow_pickle=False, **arrays)

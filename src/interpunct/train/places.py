@@ -2,12 +2,13 @@
 
 In: a text model, and transcripts with the marks that are right, each with its recording where there is one. Out: what
 the model says of the marks at each place, the prosody there, and which mark stands there. Listening takes minutes an
-hour of sound, so what was gathered is kept in a file, which names the model and the documents: another model reads
+hour of sound, so what was gathered is kept in a file, which tells the model and the documents: another model reads
 their words anew, and what was heard at them is taken as it is. Only columns that hold something are kept.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -28,7 +29,8 @@ from interpunct.models.scores import Array, Ints
 from interpunct.train.arrays import UNREADABLE, save_arrays
 from interpunct.transcript import Transcript, Word
 
-_TEXTS = ("model", "marks", "sources")  # the fields of `Places` that are no arrays
+_TEXTS = ("model", "marks")  # the fields of `Places` that are no arrays
+_LATER = (*_TEXTS, "read", "fits")
 Log = Callable[[str], None]
 Recorded = tuple[Transcript, Path | None]
 """A transcript and its recording, where there is one."""
@@ -53,8 +55,10 @@ class Places:
     """The name and version of the text model; empty where a file does not tell."""
     marks: tuple[str, ...] = ()
     """The marks that the columns of `logs` are about."""
-    sources: tuple[str, ...] = ()
-    """The documents; none where a file does not tell."""
+    read: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    """A number for each document that was read, which other words or times would not have; none in older files."""
+    fits: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_), repr=False)
+    """Which of these documents are here; the recordings of the others do not fit their words."""
 
     def __len__(self) -> int:
         return len(self.right)
@@ -78,10 +82,11 @@ class Places:
         """Read what `save` kept."""
         try:
             with np.load(path) as stored:
-                arrays = {name: stored[name] for name in cls.__dataclass_fields__ if name not in _TEXTS}
                 # Files of earlier versions do not say whose scores they hold, nor of which documents.
-                model, marks, sources = (stored[name].tolist() if name in stored else "" for name in _TEXTS)
-                return cls(**arrays, model=model, marks=tuple(marks), sources=tuple(sources))
+                known = [name for name in cls.__dataclass_fields__ if name in stored or name not in _LATER]
+                arrays = {name: stored[name] for name in known if name not in _TEXTS}
+                model, marks = (stored[name].tolist() if name in stored else "" for name in _TEXTS)
+                return cls(**arrays, model=model, marks=tuple(marks))
         except UNREADABLE as error:
             raise InputError(f"cannot be read: {error}; delete it, and gather it again", path=str(path)) from None
 
@@ -90,17 +95,21 @@ def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) 
     """Let a model read documents and measure their prosody; a recording that its words do not fit is left out."""
     measured: list[Prosody] = []
     kept: list[Transcript] = []
+    read: list[int] = []
+    fits: list[bool] = []
     for transcript, audio in documents:
+        read.append(_sum(transcript))
+        fits.append(False)
         try:
             _, prosody = (transcript, measure_prosody(transcript)) if audio is None else prosody_of(transcript, audio)
         except InputError as error:
-            if log is not None:
-                log(f"{transcript.source}: left out: {error}")
+            _tell(log, f"{transcript.source}: left out: {error}")
             continue
+        fits[-1] = True
         measured.append(prosody)
         kept.append(transcript)
-        if log is not None and len(kept) % 20 == 0:
-            log(f"{len(kept)} documents measured")
+        if len(kept) % 20 == 0:
+            _tell(log, f"{len(kept)} documents measured")
     if not any(map(len, kept)):
         raise InputError("no words to learn from; name other corpora")
     known = np.concatenate([prosody.known for prosody in measured])
@@ -110,7 +119,7 @@ def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) 
     marks, logs, right = _said(model, kept)
     return Places(
         logs, values[:, columns], known[:, columns], columns, right, starts,
-        model=model.name, marks=marks, sources=tuple(document.source for document in kept),
+        model=model.name, marks=marks, read=np.array(read), fits=np.array(fits),
     )  # fmt: skip
 
 
@@ -125,13 +134,17 @@ def _said(model: Model, documents: Sequence[Transcript]) -> tuple[tuple[str, ...
 
 
 def reread(model: Model, kept: Places, documents: Iterable[Recorded]) -> Places | None:
-    """Return what was heard at documents with what another model says of them; None where they are no longer there."""
-    found = {transcript.source: transcript for transcript, _ in documents}
-    there = [found[source] for source in kept.sources if source in found]
-    if not there or np.diff(kept.starts).tolist() != [len(document) for document in there]:
+    """Return what was heard at documents with what another model says of them; None where they are others by now."""
+    today = [transcript for transcript, _ in documents]
+    if kept.read.tolist() != list(map(_sum, today)):
         return None
-    marks, logs, right = _said(model, there)
+    marks, logs, right = _said(model, [document for document, fits in zip(today, kept.fits, strict=True) if fits])
     return replace(kept, logs=logs, right=right, model=model.name, marks=marks)
+
+
+def _sum(document: Transcript) -> int:
+    """Return a number that other words, or other times, would not have."""
+    return zlib.crc32(repr([(word.text, word.start, word.end) for word in document.words]).encode())
 
 
 def gathered(
@@ -145,22 +158,28 @@ def gathered(
 ) -> Places:
     """Return a corpus's places from a file of this model's, or gather them into it; see `read`.
 
-    Of another model's file what was heard is taken, where the documents are those of today.
+    Of another model's file what was heard is taken, where the documents are those of today, word by word.
     """
     places: Places | None = None
     if path.exists():
         kept = Places.load(path)
         if (kept.model, kept.marks) == (model.name, tuple(model.labels.get("mark", ()))):
             return kept
-        if log is not None:
-            log(f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks; reading anew")
-        places = reread(model, kept, islice(read(spec, aligned=aligned), documents))
-        if places is None and log is not None:
-            log(f"{path}: of other documents; gathering anew")
+        whose = f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks"
+        if len(kept.read):
+            _tell(log, f"{whose}; reading anew")
+            places = reread(model, kept, islice(read(spec, aligned=aligned), documents))
+        if places is None:
+            _tell(log, f"{whose}, or of other documents; gathering anew")
     if places is None:
         places = gather(model, islice(read(spec, aligned=aligned), documents), log)
     places.save(path)
     return places
+
+
+def _tell(log: Log | None, line: str) -> None:
+    if log is not None:
+        log(line)
 
 
 def read(spec: str, *, aligned: Path | None = None) -> Iterator[Recorded]:
