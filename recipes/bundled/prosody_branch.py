@@ -5,9 +5,9 @@
 It learns from the training splits of the corpora with times (ICSI, Earnings-22, Project Debater as spoken and as
 recognised) and with sound (ESIC, LJ Speech), and stops by their dev splits. What the model says of 1.3 million words
 and what is heard at them is gathered once and kept by the name of the model's folder; another version reads the words
-anew, and what is heard stays. `--aligned` names a folder of transcripts that were
-aligned before (`recipes/speech2vec.py` makes one), which saves most of the time that sound takes. `--smoke` tries it
-all on one document each, for one epoch.
+anew, and what is heard stays. `--aligned` names a folder of transcripts that were aligned before
+(`recipes/speech2vec.py` makes one), which saves most of the time that sound takes. `--smoke` tries it all on one
+document each, for one epoch.
 """
 
 from __future__ import annotations

@@ -236,7 +236,8 @@ def told(
 
     While stories are told, those before them are written down by processes of their own: writing is Python's work, and
     telling waits for the interpreter between two steps. How many words there are is known of the stories before the
-    last `writers` tellings alone, however quickly these are written, so that a seed gives the same packs every time.
+    last `writers` tellings alone, however quickly these are written: what is asked for by words is told in the same
+    packs every time.
     """
     began, words, part, paths = clock(), 0, list[Pack](), deque(telling.paths)
     writing, saving = deque[Future[Pack]](), deque[Future[str]]()
