@@ -15,7 +15,8 @@ from torch.nn import functional as F
 
 from interpunct.cases import CASES
 from interpunct.errors import ModelError
-from interpunct.export.dilated import read, write
+from interpunct.export.dilated import write
+from interpunct.export.dilated_weights import read
 from interpunct.export.graph import Graph
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text

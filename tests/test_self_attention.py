@@ -24,8 +24,9 @@ from interpunct.models.encoded import IGNORED
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Writer
 from interpunct.models.scores import Ints
-from interpunct.models.self_attention import Network, SelfAttention, look, positions, split_heads
+from interpunct.models.self_attention import Network, SelfAttention, split_heads
 from interpunct.models.shown import Batch, Shown
+from interpunct.models.waves import look, positions
 from interpunct.transcript import Transcript
 
 WORDS = "so how are you i am fine thanks my name is anna".split()

@@ -7,7 +7,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from interpunct.models.encoded import IGNORED  # noqa: E402
-from interpunct.models.sequence_model import add_pairs, at_words  # noqa: E402
+from interpunct.models.known_labels import add_pairs  # noqa: E402
+from interpunct.models.word_states import at_words  # noqa: E402
 
 
 def test_pairs_of_labels_are_counted_where_they_are_known() -> None:

@@ -17,7 +17,7 @@ from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
 READERS: dict[str, str] = {
-    "dilated": "interpunct.export.dilated:read",
+    "dilated": "interpunct.export.dilated_weights:read",
     "llama": "interpunct.export.llama:read",
     "transformer": "interpunct.export.transformer:read",
 }

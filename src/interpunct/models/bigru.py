@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions, states_at_words
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.word_states import states_at_words
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from interpunct.models.sequence_model import states_at_words
 from interpunct.models.word_model import WordModel, WordOptions
+from interpunct.models.word_states import states_at_words
 
 _CELLS: dict[str, Callable[..., nn.RNNBase]] = {"simple": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

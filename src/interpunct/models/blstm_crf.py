@@ -21,9 +21,9 @@ from interpunct.models.batch import window_scores
 from interpunct.models.encoded import IGNORED, Encoded
 from interpunct.models.lattice import viterbi
 from interpunct.models.scores import Chances, Scores
-from interpunct.models.sequence_model import states_at_words
 from interpunct.models.shown import Batch
 from interpunct.models.word_model import WordModel, WordOptions
+from interpunct.models.word_states import states_at_words
 
 _FORBIDDEN = -1e4  # as good as impossible, and unlike -inf it has a gradient
 _FEW_LABELS = 12

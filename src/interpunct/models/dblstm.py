@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from interpunct.models.place_network import NetworkOptions, PlaceNetwork
-from interpunct.models.sequence_model import states_at_words
+from interpunct.models.word_states import states_at_words
 
 
 @dataclass(frozen=True)

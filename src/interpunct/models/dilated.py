@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.word_states import at_words
 
 LIMIT = 5.0
 """Numbers of embeddings, whose root mean square is 1, count as this where they are larger: -128 to 127 steps."""

@@ -23,7 +23,8 @@ from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.gguf_weights import GgufFile, find_gguf
 from interpunct.models.pieces import Vocabulary
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
+from interpunct.models.word_states import at_words
 
 Rotation = tuple[Tensor, Tensor]
 """The cosines and sines of positions, places × half of a head's numbers."""

@@ -20,11 +20,11 @@ from interpunct.models import torch_loop
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED
 from interpunct.models.folder import Description
+from interpunct.models.known_labels import add_pairs, known_mean
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.place_inputs import InputOptions, PlaceInputs
 from interpunct.models.place_model import Arrays, Log, PlaceModel, Rows
 from interpunct.models.scores import Array, Ints
-from interpunct.models.sequence_model import add_pairs, known_mean
 
 _DEV_WINDOW = 128
 

@@ -22,16 +22,16 @@ from torch.nn import functional as F
 from interpunct.features import Features
 from interpunct.models.batch import piece_batch
 from interpunct.models.encoded import IGNORED
+from interpunct.models.known_labels import known_mean
 from interpunct.models.scores import Array, Ints
-from interpunct.models.sequence_model import known_mean
 from interpunct.models.shown import Batch, Shown
+from interpunct.models.waves import look, positions
 from interpunct.models.word_model import WordModel, WordOptions
 
 _DEV_BATCH = 1024  # windows written side by side on dev: a step costs about the same for one as for hundreds
 
 _DISTANCES = (0, 1, -1, 2, -2, 3, -3, 4)
 """How far ahead the heads look before they have learned anything."""
-_SHARPNESS = 2.0
 
 KeysValues = tuple[Tensor, Tensor]
 """What attention looks at: keys and values, each rows × heads × places × numbers."""
@@ -63,36 +63,6 @@ class SelfAttentionOptions(WordOptions):
         super().__post_init__()
         if self.heads < 1 or self.width % self.heads or self.width % 2:
             raise ValueError(f"width {self.width} must be even and a multiple of heads {self.heads}")
-
-
-def positions(count: int, width: int, device: torch.device) -> Tensor:
-    """Return positional encodings, positions × width (Vaswani et al. 2017, section 3.5; sines first, then cosines)."""
-    place = torch.arange(count, dtype=torch.float32, device=device)
-    pace = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000.0) / width))
-    angles = place[:, None] * pace
-    return torch.cat([angles.sin(), angles.cos()], dim=1)
-
-
-@torch.no_grad()
-def look(queries: Tensor, keys: Tensor, heads: int, distances: Sequence[int]) -> None:
-    """Fill matrices (width × width) so that each head's queries fit the keys of the place so far ahead.
-
-    A head reads the quick ones of the positional waves; a turn by one place is the same matrix at every place.
-    """
-    width = queries.shape[1]
-    numbers, waves = width // heads, width // 2
-    chosen = torch.linspace(0, waves // 4, numbers // 2).long()
-    paces = torch.exp(chosen * (-math.log(10_000.0) / waves))
-    for head in range(heads):
-        rows = slice(head * numbers, (head + 1) * numbers)
-        for matrix, ahead in ((queries, distances[head % len(distances)]), (keys, 0)):
-            turned = torch.zeros(numbers, width)
-            sines, cosines = torch.arange(0, numbers - 1, 2), torch.arange(1, numbers, 2)
-            # sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - sin a sin b
-            turned[sines, chosen] = turned[cosines, waves + chosen] = torch.cos(ahead * paces)
-            turned[sines, waves + chosen] = torch.sin(ahead * paces)
-            turned[cosines, chosen] = -torch.sin(ahead * paces)
-            matrix[rows] = _SHARPNESS * turned
 
 
 class Attention(nn.Module):

@@ -30,6 +30,7 @@ from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Description
 from interpunct.models.imitation import BRANCH, Imitation
+from interpunct.models.known_labels import add_pairs, known_mean
 from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
@@ -41,7 +42,6 @@ from interpunct.transcript import Transcript
 WEIGHTS = "weights.pt"
 FIXED = ("vocabulary", "longest_word", "clitics", "pretrained", "vectors", "heads", "kv_heads")
 """Options that cannot change when training goes on: the words would be read otherwise, or the weights."""
-_LONGEST_OF_CUDNN = 65_535
 
 Spans = Sequence[tuple[int, int, int]]
 """Of each window its first word, and those from and to which it decides."""
@@ -99,39 +99,10 @@ class Network(Protocol):
         """Return each task's logits at each word's last piece; lengths are None where a type is `UNPADDED`."""
 
 
-def known_mean(losses: Tensor, labels: Tensor) -> Tensor:
-    """Average losses (flat) over the words whose label is known."""
-    known = (labels != IGNORED).flatten()
-    return (losses * known).sum() / known.sum().clamp(min=1)
-
-
-def add_pairs(confusion: Tensor, right: Tensor, chosen: Tensor) -> None:
-    """Count right labels (rows) with chosen ones (columns), where the right ones are known, in a square of counts."""
-    right, chosen, size = right.flatten(), chosen.flatten(), len(confusion)
-    known = right != IGNORED
-    pairs = torch.bincount(right[known] * size + chosen[known], minlength=size * size)
-    confusion += pairs.reshape(size, size).cpu()
-
-
 def put(rows: npt.NDArray[Any], read: npt.NDArray[Any], spans: Spans) -> None:
     """Put what was read of windows (windows × words × numbers) into the rows of the words that each decides."""
     for (start, first, last), window in zip(spans, read, strict=True):
         rows[first:last] = window[first - start : last - start]
-
-
-def at_words(states: Tensor, words: Tensor) -> Tensor:
-    """Return of states (windows × pieces × width) those at each word's last piece (windows × words × width)."""
-    return torch.gather(states, 1, words[:, :, None].expand(-1, -1, states.shape[2]))
-
-
-def states_at_words(rnn: nn.RNNBase, embedded: Tensor, lengths: Tensor, words: Tensor) -> Tensor:
-    """Run recurrent layers over padded windows and return their states at each word's last piece."""
-    rnn.flatten_parameters()  # a copied module's weights lie apart, which cuDNN would mend at every call
-    packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    # A whole corpus read in one shot is longer than cuDNN takes; torch's own kernels are slower, but take it.
-    with torch.backends.cudnn.flags(enabled=embedded.shape[1] <= _LONGEST_OF_CUDNN):
-        states, _ = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
-    return at_words(states, words)
 
 
 class SequenceModel(Learner, ABC, Generic[Options]):

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from interpunct.models.sequence_model import states_at_words
 from interpunct.models.word_model import WordModel, WordOptions
+from interpunct.models.word_states import states_at_words
 
 NUMBERS_AT_ONCE = 1 << 26  # of the attention's words × words × numbers: 256 MB, outside of training
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import states_at_words
 from interpunct.models.word_model import WordModel, WordOptions
+from interpunct.models.word_states import states_at_words
 
 
 @dataclass(frozen=True)

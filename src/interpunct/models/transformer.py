@@ -23,8 +23,9 @@ from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, word_pieces
-from interpunct.models.sequence_model import SequenceModel, SequenceOptions, at_words
+from interpunct.models.sequence_model import SequenceModel, SequenceOptions
 from interpunct.models.shown import Batch
+from interpunct.models.word_states import at_words
 
 NORM_EPSILON = 1e-12  # BERT's
 

@@ -22,8 +22,8 @@ from interpunct.features.embeddings import Embeddings
 from interpunct.models.batch import piece_batch
 from interpunct.models.pieces import PAD, UNKNOWN
 from interpunct.models.scores import Array
-from interpunct.models.sequence_model import states_at_words
 from interpunct.models.word_model import WordModel, WordOptions, word_input
+from interpunct.models.word_states import states_at_words
 from interpunct.models.word_vocabulary import WordVocabulary
 
 

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from interpunct.models.known_labels import known_mean
 from interpunct.models.pieces import PAD
-from interpunct.models.sequence_model import at_words, known_mean
 from interpunct.models.shown import Batch
 from interpunct.models.word_model import WordModel, WordOptions
+from interpunct.models.word_states import at_words
 
 SIDE = 2
 WORDS = 2 * SIDE + 1

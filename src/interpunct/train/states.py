@@ -22,8 +22,9 @@ from interpunct.errors import InputError
 from interpunct.models.depth import evenly_spaced
 from interpunct.models.encoded import States
 from interpunct.models.scores import Array, Chances
-from interpunct.models.sequence_model import Spans, at_words, put
+from interpunct.models.sequence_model import Spans, put
 from interpunct.models.shown import STATE_STEP, Batch
+from interpunct.models.word_states import at_words
 from interpunct.train.arrays import UNREADABLE, save_arrays
 from interpunct.train.pack import Pack
 

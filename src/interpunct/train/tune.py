@@ -18,7 +18,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,8 +26,8 @@ import numpy as np
 from interpunct import config
 from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
 from interpunct.formats import replace_file
-from interpunct.models import type_named
 from interpunct.train import Log, TrainConfig, train
+from interpunct.train.ranges import distribution, mistakes, ranges, with_values
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -70,29 +69,6 @@ class TuneConfig(TrainConfig):
     tune: SearchOptions
     ranges: dict[str, Any]
     """A key of the training configuration, e.g. options.units, → a list of choices or the table of a `Range`."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from low to high, both included: whole ones for a key that takes only whole ones."""
-
-    low: float
-    high: float
-    log: bool = False
-    """Whether the logarithm is drawn evenly, not the number."""
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError("low must be below high")
-        if self.log and (self.low <= 0 or self.step is not None):
-            raise ValueError("log needs a low above 0 and no step")
-        if self.step is not None:
-            if not (math.isfinite(self.step) and self.step > 0):
-                raise ValueError("step must be above 0")
-            low, high, step = (Decimal(str(number)) for number in (self.low, self.high, self.step))
-            if (high - low) % step:
-                raise ValueError("high must be a whole number of steps above low")
 
 
 @dataclass(frozen=True)
@@ -219,12 +195,12 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _check(settings: TuneConfig, path: str) -> tuple[TrainConfig, dict[str, BaseDistribution]]:
     """Refuse what cannot work, all of it at once; return the training configuration and what to draw from."""
     base = TrainConfig(**{field.name: getattr(settings, field.name) for field in dataclasses.fields(TrainConfig)})
-    problems = _mistakes(base, {})
+    problems = mistakes(base, {})
     space: dict[str, BaseDistribution] = {}
     if not problems:  # else each of them would be told again for each key
-        for key, given in sorted(_ranges(settings.ranges), key=lambda item: item[0]):
+        for key, given in sorted(ranges(settings.ranges), key=lambda item: item[0]):
             twice = ["it is there twice, with quotes and without"] if key in space else []
-            found = twice or _distribution(key, given, base)
+            found = twice or distribution(key, given, base)
             if isinstance(found, list):
                 problems += [f"ranges.{key}: {problem}" for problem in found]
             else:
@@ -238,76 +214,6 @@ def _check(settings: TuneConfig, path: str) -> tuple[TrainConfig, dict[str, Base
     if problems:
         raise ConfigError(problems, path=path)
     return base, space
-
-
-def _ranges(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield keys with what is given for them; TOML makes tables of a dotted key that stands without quotes."""
-    names = {field.name for field in dataclasses.fields(Range)}
-    for key, value in table.items():
-        if isinstance(value, Mapping) and not names & set(value):
-            yield from _ranges(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
-
-
-def _distribution(key: str, given: Any, base: TrainConfig) -> BaseDistribution | list[str]:
-    """Return what to draw a key's value from, or what is wrong with it."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    table, _, last = key.rpartition(".")
-    if table == "options.weights" and last not in base.model.tasks:  # a table of any keys, to `config`
-        return [f"{last!r} is not among model.tasks: {', '.join(base.model.tasks)}"]
-    if isinstance(given, list):
-        if not given or not all(isinstance(choice, str | int | float) for choice in given):
-            return ["choices must be one or more strings, numbers or booleans"]
-        return _mistakes_at(base, key, given) or CategoricalDistribution(given)
-    if not isinstance(given, Mapping):
-        return [f"{given!r} is neither a list of choices nor a table, e.g. {{low = 1, high = 4}}"]
-    try:
-        span = config.build(Range, given)
-    except ConfigError as error:
-        return error.problems
-    ends = (span.low, span.high)
-    # A whole number is fine for a key that takes any, so `{low = 0, high = 1}` alone does not say what is meant.
-    problems = _mistakes_at(base, key, ends)
-    if not problems:
-        return FloatDistribution(*ends, log=span.log, step=span.step)
-    if not all(number.is_integer() for number in (*ends, span.step or 1.0)):
-        return problems
-    low, high = map(int, ends)
-    return _mistakes_at(base, key, (low, high)) or IntDistribution(low, high, log=span.log, step=int(span.step or 1))
-
-
-def _mistakes_at(base: TrainConfig, key: str, values: Iterable[Any]) -> list[str]:
-    """Return what is wrong with a key's values, each told once."""
-    return list(dict.fromkeys(problem for value in values for problem in _mistakes(base, {key: value})))
-
-
-def _mistakes(base: TrainConfig, params: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a training configuration, with these values set."""
-    try:
-        settings = _with(base, params)
-        options = getattr(type_named(settings.model.type), "OPTIONS", None)
-        if options is None:
-            return [f"models of type {settings.model.type!r} cannot be trained, so they cannot be tuned"]
-        config.build(options, settings.options)
-    except ConfigError as error:
-        return error.problems
-    return []
-
-
-def _with(base: TrainConfig, params: Mapping[str, Any]) -> TrainConfig:
-    """Return the configuration with the values of these dotted keys set."""
-    data = dataclasses.asdict(base)
-    for key, value in params.items():
-        *tables, last = key.split(".")
-        table = data
-        for name in tables:
-            table = table.setdefault(name, {})
-            if not isinstance(table, dict):
-                raise ConfigError([f"{name!r} is a value, not a table"])
-        table[last] = value
-    return config.build(TrainConfig, data)
 
 
 @dataclass(frozen=True)
@@ -357,9 +263,9 @@ class _Search:
         rates: list[float] = []
         try:
             fewer = {} if self.options.epochs is None else {"train.epochs": self.options.epochs}
-            if mistakes := _mistakes(self.base, trial.params | fewer):
-                raise ModelError(f"these values do not go together: {'; '.join(mistakes)}")
-            settings = _with(self.base, trial.params | fewer)
+            if wrong := mistakes(self.base, trial.params | fewer):
+                raise ModelError(f"these values do not go together: {'; '.join(wrong)}")
+            settings = with_values(self.base, trial.params | fewer)
             _make(place)
             replace_file(place / _CONFIG, [config.dump(settings).encode()])
 
@@ -430,7 +336,7 @@ class _Search:
             if trial is not best:
                 _strip(self.folder / _TRIALS / f"{trial.number:03d}")
         if best is not None:
-            replace_file(self.folder / _BEST, [config.dump(_with(self.base, best.params)).encode()])
+            replace_file(self.folder / _BEST, [config.dump(with_values(self.base, best.params)).encode()])
         return best
 
 
