@@ -42,18 +42,18 @@ def main() -> int:
 
 def halves(pack: Pack) -> tuple[Pack, Pack]:
     """Part a pack by documents. In which of them its surface forms stand is not known: the first half has them all."""
-    first = first_half(pack)
+    first = drawn(pack, len(pack) / 2)
     if not first.any():
         raise InputError("one document holds more than half of the words; there are no halves of it")
     return replace(pack.of_documents(first), forms=pack.forms), pack.of_documents(~first)
 
 
-def first_half(pack: Pack, *, seed: int = 1) -> npt.NDArray[np.bool_]:
-    """Draw the documents of the first half: in random order as many as hold half of the words."""
+def drawn(pack: Pack, words: float, *, seed: int = 1) -> npt.NDArray[np.bool_]:
+    """Draw documents: in random order as many as hold so many words."""
     sizes = np.diff(np.append(pack.documents, len(pack)))
     order = np.random.default_rng(seed).permutation(len(sizes))
     chosen = np.zeros(len(sizes), dtype=np.bool_)
-    chosen[order] = np.cumsum(sizes[order]) * 2 <= len(pack)
+    chosen[order] = np.cumsum(sizes[order]) <= words
     return chosen
 
 
