@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -54,9 +55,14 @@ class Dump:
     @classmethod
     def load(cls, path: Path) -> Dump:
         """Read what `dump` wrote."""
-        with np.load(path) as file:
-            tasks = {key.removeprefix(_TASK): file[key] for key in file.files if key.startswith(_TASK)}
-            return cls(path.stem, json.loads(str(file["about"])), file["words"].tolist(), tasks)
+        try:
+            with np.load(path) as file:
+                tasks = {key.removeprefix(_TASK): file[key] for key in file.files if key.startswith(_TASK)}
+                return cls(path.stem, json.loads(str(file["about"])), file["words"].tolist(), tasks)
+        except FileNotFoundError:
+            sys.exit(f"{path}: no such file; write it with `cpus.py dump -o {path}`")
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile):
+            sys.exit(f"{path}: not a dump; write one with `cpus.py dump -o FILE.npz`")
 
     def save(self, path: Path) -> None:
         """Write it."""

@@ -116,3 +116,15 @@ def test_cpus_takes_only_dumps_of_the_same_text(folder: Path, tmp_path: Path, mo
             tmp_path / f"{words}.npz")  # fmt: skip
     with pytest.raises(SystemExit, match="6: other words"):
         compared(monkeypatch, tmp_path, tmp_path / "5.npz", tmp_path / "6.npz")
+
+
+def test_cpus_says_which_file_is_missing_or_no_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match=r"a\.npz: no such file"):
+        run(monkeypatch, "compare", tmp_path / "a.npz", tmp_path / "b.npz")
+    np.savez(tmp_path / "other.npz", rows=np.arange(3))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "other.npz").read_bytes()[:40])
+    (tmp_path / "text.npz").write_text("no arrays")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    for name in ("other", "cut", "text", "empty"):
+        with pytest.raises(SystemExit, match=rf"{name}\.npz: not a dump"):
+            run(monkeypatch, "compare", tmp_path / f"{name}.npz", tmp_path / "b.npz")
