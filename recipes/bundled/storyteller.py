@@ -209,7 +209,7 @@ class Telling:
     seconds: float | None
     """So long, instead of so many words; how much that is differs from run to run."""
     paths: tuple[Path, ...]
-    """The packs, each about as much as any other."""
+    """The packs: each has its share of the words, or of the seconds, in which the first tells least."""
 
     def share(self, words: int, seconds: float) -> float:
         """Say which share of it all is told by now."""
