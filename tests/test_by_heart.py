@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import by_heart
+import interpunct
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import type_named
 from interpunct.models.loop_options import LoopOptions
@@ -72,3 +73,22 @@ def test_command_tells_text_learned_by_heart_from_other(
     monkeypatch.setattr(sys, "argv", ["by_heart.py", str(tmp_path / "parrot"), "--on", *packs, "--words", "3"])
     assert by_heart.main() == 1
     assert "ask for more with --words" in capsys.readouterr().err
+
+
+def test_command_refuses_models_that_cannot_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack = pack_of(LEARNED)
+    pack.save(tmp_path / "learned.pack")
+    few = {"mark": ("", "."), "case": LABELS["case"]}
+    options = {"vocabulary": 80, "embedding": 4, "hidden": 4, "layers": 1}
+    type_named("bigru").create(
+        name="few", version="1", labels=few, options=options, words=pack.texts()
+    ).save(tmp_path / "few")  # fmt: skip
+    bundled = Path(interpunct.__file__).parent / "pretrained" / "fast"
+    for folder, why in ((tmp_path / "few", "has not the marks of packs"), (bundled, "cannot read packs")):
+        monkeypatch.setattr(sys, "argv", ["by_heart.py", str(folder), "--on", str(tmp_path / "learned.pack")])
+        assert by_heart.main() == 1
+        said = capsys.readouterr()
+        assert why in said.err
+        assert not said.out

@@ -39,12 +39,14 @@ def main() -> int:
     parser.add_argument("--words", type=int, default=40_000, metavar="N", help="words of each at most (40,000)")
     parser.add_argument("--seed", type=int, default=1, help="which documents are drawn (1)")
     given = parser.parse_args()
+    if given.seed < 0:
+        parser.error("--seed must not be below 0")
     try:
         specs.check(given.on)
+        models = {name: _loaded(name) for name in given.models}
         texts = {spec: _some(_read(spec), given.words, given.seed) for spec in given.on}
         print("| model | text | words | F1 | nats a word |\n|---|---|---|---|---|")
-        for name in given.models:
-            model = load(name)
+        for name, model in models.items():
             for spec, pack in texts.items():
                 f1, nats = scored(model, pack)
                 print(f"| {name} | {spec} | {len(pack):,} | {100 * f1:.1f} | {nats:.4f} |", flush=True)
@@ -68,6 +70,15 @@ def scored(model: Any, pack: Pack) -> tuple[float, float]:
         int(((guessed == wanted) & (wanted != "")).sum()), int((guessed != "").sum()), int((wanted != "").sum())
     )
     return counts.f1 or 0.0, float(nats)
+
+
+def _loaded(name: str) -> Any:
+    model = load(name)
+    if not hasattr(model, "chances"):
+        raise InputError(f"{name}: it cannot read packs; give a trained network, or `interpunct recover` it first")
+    if sorted(model.labels.get("mark", ())) != sorted(MARKS):
+        raise InputError(f"{name}: it has not the marks of packs; give one that knows {' '.join(MARKS[1:])}")
+    return model
 
 
 def _read(spec: str) -> Pack:
