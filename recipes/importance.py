@@ -30,8 +30,11 @@ from interpunct.metrics import plot
 from interpunct.metrics.evaluate import evaluate
 from interpunct.metrics.significance import SEED
 from interpunct.models import load
-from paper004 import FOLDER, load_data, predict, read_paper
+from paper004_bench import FOLDER
+from paper004_data import load_data
+from paper004_predictions import predict
 from paper004_scores import METRIC, hypothesis_of, reference_of
+from paper004_systems import read_paper
 from recipe import HERE
 from training import machine
 

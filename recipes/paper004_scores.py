@@ -19,7 +19,11 @@ from interpunct.errors import InputError
 from interpunct.metrics.evaluate import Evaluation, evaluate
 from interpunct.models.scores import Ints
 from interpunct.transcript import Transcript
-from paper004 import FACTS, FOLDER, LABELS, PREDICTIONS, Claim, Data, Paper, fits, load_predictions
+from paper004_bench import FACTS, FOLDER
+from paper004_data import Data
+from paper004_predictions import LABELS, PREDICTIONS, fits, load_predictions
+from paper004_systems import Claim, Paper
+from results_page import write_results
 
 METRIC = "su_er"
 NAME = "paper004.json"
@@ -27,8 +31,6 @@ NAME = "paper004.json"
 
 def write_scores(paper: Paper, setup: str, data: Data, runs: Path, folder: Path) -> None:
     """Score a set-up's systems and write the figures and the page."""
-    from results_page import write_results
-
     path = folder / "results" / NAME
     path.parent.mkdir(exist_ok=True)
     result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"setups": {}}

@@ -20,8 +20,10 @@ from interpunct.models.encoded import Tagged
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.tag_crf import CHUNK, POS, TagCRF
 from interpunct.transcript import Transcript, Word
-from paper004 import FOLDER, Bench, Data, Setup, limited, read_paper, train_embeddings
+from paper004_bench import FOLDER, Bench, limited, train_embeddings
+from paper004_data import Data
 from paper004_scores import scored
+from paper004_systems import Setup, read_paper
 
 SENTENCES = (
     "we walk to the old river", "my sister brings bread", "the boats are slow today", "he has seen them before",

@@ -31,7 +31,9 @@ from interpunct.models import load
 from interpunct.models.encoded import parts_of
 from interpunct.models.place_model import scikit
 from interpunct.transcript import Transcript
-from paper004 import FOLDER, load_data, read_paper
+from paper004_bench import FOLDER
+from paper004_data import load_data
+from paper004_systems import read_paper
 from recipe import HERE
 from training import machine
 

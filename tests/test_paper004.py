@@ -25,10 +25,14 @@ from interpunct.features.prosody_table import FAMILIES, FROM_TIMES, NAMES
 from interpunct.labels import parse_text
 from interpunct.models import Context, Scores, type_named
 from interpunct.transcript import Transcript, Word
-from paper004 import Bench, Data, main, read_paper
+from paper004 import main
+from paper004_bench import FACTS, Bench
+from paper004_data import Data
 from paper004_page import section
+from paper004_predictions import save_predictions
 from paper004_scores import counts, hypothesis_of, order, scored
 from paper004_smoke import SETUP, WORST, made_up, rates, tiny_data
+from paper004_systems import read_paper
 from recognised import heard, mapped
 from recognised import main as recognise
 from tsne import end_shares, neighbours_tell
@@ -223,8 +227,6 @@ def _said(marks: str, guess: str) -> tuple[list[Spoken], Any]:
 
 
 def test_rates_are_counted_at_every_place_but_the_last(tmp_path: Path) -> None:
-    from paper004 import FACTS, save_predictions
-
     documents, chosen = _said("0101001", "0110000")
     folder = tmp_path / "paper004" / "tiny" / "dt"
     folder.mkdir(parents=True)
