@@ -18,6 +18,7 @@ import calibration
 import commercial
 import domains
 import interpunct
+import letters
 import metrics as metrics_benchmark
 import peers
 import report
@@ -165,6 +166,27 @@ def test_domains_row_is_right_on_two_sentences() -> None:
     assert row["sentence ends"]["value"] == pytest.approx(100 * 4 / 5)  # the one after see is invented
     assert row["case"]["value"] == pytest.approx(100 * 2 / 3)  # We, Did right; Anna missed; It invented
     assert row["interval by"] == "block of 1 sentence"
+
+
+def test_letters_of_abbreviations_are_counted_and_scored() -> None:
+    said = Transcript(parse_text("We went home, CEO. Did the U.N. see it?"), "one")
+    rule = Rule({"home": (",", 0.8), "c": (".", 0.8), "o": (".", 0.8), "it": ("?", 0.9), "ceo": (".", 0.8)})
+    row = letters.scored(domains.Domain("talks", "small"), {"one": said}, interpunct.Restorer(rule))
+    assert (row["words"], row["letters"]) == (12, 5)
+    assert row["capitals"] == pytest.approx(100 / 5)  # the e behind the mark that was invented
+    assert row["marks inside"] == pytest.approx(100 / 3)  # c's, of c, e and u
+    assert row["F1"] == pytest.approx(100 * 6 / 7)
+    assert row["F1, words as they were"] == 100
+
+
+def test_letters_are_read_of_every_domain(
+    asked: list[tuple[str, str, str | None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = tmp_path / "letters.json"
+    run(letters, monkeypatch, "--model", "fast", "--split", "dev", "--documents", "1", "--json", str(written))
+    assert [(name, split) for name, split, _ in asked] == [(domain.corpus, "dev") for domain in letters.DOMAINS]
+    rows = json.loads(written.read_text())["rows"]
+    assert [row["capitals"] for row in rows] == [None] * len(letters.DOMAINS)  # there are no abbreviations
 
 
 def test_domains_align_recognised_words() -> None:

@@ -2,6 +2,7 @@
 
     python recipes/bundled/pack.py            # all packs, into runs/packs
     python recipes/bundled/pack.py ted        # one of them
+    python recipes/bundled/pack.py --spelled 0.15    # "API" is "a p i" in every seventh case or so
     python recipes/bundled/pack.py --check    # that the packs there are hold nothing of what is scored
 
 Each pack is made of the training splits alone, without the sentences that stand in an evaluation document, too (see
@@ -20,6 +21,7 @@ from interpunct.errors import InputError, InterpunctError
 from interpunct.features import normalise
 from interpunct.train import specs
 from interpunct.train.pack import SUFFIX, Pack
+from interpunct.train.spelled import spelled
 from interpunct.transcript import Transcript
 from overlap import SHARE, Held, cleared, held_out, shared_shares
 
@@ -41,7 +43,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all)")
     parser.add_argument("--check", action="store_true", help="look for scored documents in the packs there are")
+    parser.add_argument(
+        "--spelled", type=float, default=0.0, metavar="SHARE", help="of the abbreviations that are said by letters (0)"
+    )
     given = parser.parse_args()
+    if not 0 <= given.spelled <= 1:
+        parser.error("--spelled is a share, from 0 to 1")
     try:
         unknown = [name for name in given.names if name not in PACKS]
         if unknown:
@@ -58,9 +65,12 @@ def main() -> int:
                     parser.error(f"{spec} must not be in a shipped model")
             texts = _Counted(each for spec in PACKS[name] for each in specs.read(spec))
             pack = Pack.of(cleared(texts, held), sources=PACKS[name])
+            left_out = texts.words - len(pack)
+            if given.spelled:
+                pack = spelled(pack, given.spelled)
             pack.save(FOLDER / f"{name}{SUFFIX}")
             counts = f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} documents"
-            print(f"{name}: {counts}; {texts.words - len(pack):,} words left out", flush=True)
+            print(f"{name}: {counts}; {left_out:,} words left out", flush=True)
     except InterpunctError as error:
         print(f"pack.py: error: {error}", file=sys.stderr)
         return 1
