@@ -42,7 +42,7 @@ def test_a_share_of_them_is_spelled_and_the_same_by_the_same_seed() -> None:
     assert 480 < len(one) - len(pack) < 720
     assert np.array_equal(one.numbers, again.numbers)
     assert not np.array_equal(one.numbers, other.numbers)
-    assert spelled(pack, 0.0).numbers.tolist() == pack.numbers.tolist()
+    assert spelled(pack, 0.0) is pack
 
 
 def test_documents_begin_where_they_began() -> None:
@@ -75,6 +75,7 @@ def test_command_makes_packs_with_letters(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr("sys.argv", ["pack.py", "court", "--spelled", share])
         assert packing.main() == 0
         assert len(Pack.load(tmp_path / "court.pack")) == words
-    monkeypatch.setattr("sys.argv", ["pack.py", "court", "--spelled", "2"])
-    with pytest.raises(SystemExit):
-        packing.main()
+    for wrong in (["--spelled", "2"], ["--unapostrophed", "-1"]):
+        monkeypatch.setattr("sys.argv", ["pack.py", "court", *wrong])
+        with pytest.raises(SystemExit):
+            packing.main()

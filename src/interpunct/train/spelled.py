@@ -48,6 +48,8 @@ def spelled(pack: Pack, share: float, *, seed: int = 1) -> Pack:
     known = capitals | ((pack.tags["case"] == _LOWER) & dotted[pack.numbers])
     chance = np.random.default_rng(seed).random(len(pack))
     said = known & (sizes[pack.numbers] > 0) & (chance < share)
+    if not said.any():
+        return pack
 
     number_of = {word: number for number, word in enumerate(pack.words)}
     for letter in sorted(set("".join(letters))):
