@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given, settings
@@ -15,126 +11,31 @@ from hypothesis import strategies as st
 
 from interpunct.cases import CASES
 from interpunct.errors import ConfigError, InputError, ModelError
-from interpunct.features import Features, normalise
+from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.depth import evenly_spaced
 from interpunct.models.loop_options import LoopOptions
-from interpunct.models.pieces import PAD, UNKNOWN
 from interpunct.models.pretrained_encoder import (
     PretrainedEncoder,
     WordPieces,
     convert,
-    read_published,
-    word_pieces,
 )
 from interpunct.models.shown import Shown
-from interpunct.models.transformer import Network, Transformer, TransformerOptions, fill
+from interpunct.models.transformer import Network, Transformer, TransformerOptions
 from interpunct.train import DataConfig, ModelConfig, TrainConfig, _check
 from interpunct.transcript import Transcript
-
-WIDTH, HEADS, INNER, LAYERS, POSITIONS = 8, 2, 12, 4, 20
-LETTERS = "abcdefghijklmnopqrstuvwxyz0"
-PUBLISHED = (
-    "[PAD] [unused0] [UNK] [CLS] [SEP] [MASK] ! ' , - . " + " ".join(LETTERS) + " don mail the ##ing go cafe 000"
-).split() + [f"##{letter}" for letter in LETTERS]
-Rows = npt.NDArray[Any]
-BERT = Mapping[str, npt.NDArray[np.float32]]
-
-
-def bert_weights(seed: int = 1) -> dict[str, npt.NDArray[np.float32]]:
-    """Random weights with BERT's own names."""
-    generator = np.random.default_rng(seed)
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (len(PUBLISHED), WIDTH),
-        "embeddings.position_embeddings.weight": (POSITIONS, WIDTH),
-        "embeddings.token_type_embeddings.weight": (2, WIDTH),
-        "embeddings.LayerNorm.weight": (WIDTH,),
-        "embeddings.LayerNorm.bias": (WIDTH,),
-    }
-    for layer in range(LAYERS):
-        begin = f"encoder.layer.{layer}"
-        square = ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"]
-        dense = dict.fromkeys(square, (WIDTH, WIDTH))
-        dense |= {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}
-        for name, shape in dense.items():
-            shapes |= {f"{begin}.{name}.weight": shape, f"{begin}.{name}.bias": shape[:1]}
-        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
-            shapes |= {f"{begin}.{name}.weight": (WIDTH,), f"{begin}.{name}.bias": (WIDTH,)}
-    return {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-
-
-def write_beside(folder: Path, **changes: Any) -> None:
-    config = {"model_type": "bert", "hidden_act": "gelu", "num_attention_heads": HEADS} | changes
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "vocab.txt").write_text("\n".join(PUBLISHED) + "\n")
-
-
-def write_safetensors(weights: BERT, path: Path, prefix: str = "") -> Path:
-    contents: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    data = b""
-    for name, weight in weights.items():
-        contents[prefix + name] = {
-            "dtype": "F32", "shape": list(weight.shape), "data_offsets": [len(data), len(data) + weight.nbytes],
-        }  # fmt: skip
-        data += weight.tobytes()
-    head = json.dumps(contents).encode()
-    path.write_bytes(len(head).to_bytes(8, "little") + head + data)
-    return path
-
-
-def write_onnx(weights: BERT, path: Path) -> Path:
-    """Write a graph as torch does: matrices lie the other way and have numbers for names, in no useful order."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    nodes, stored = [], []
-    for number, (name, weight) in enumerate(sorted(weights.items(), reverse=True)):
-        if weight.ndim == 2 and "embeddings" not in name:
-            bias = name.replace(".weight", ".bias")
-            stored.append(numpy_helper.from_array(np.ascontiguousarray(weight.T), f"onnx::MatMul_{number}"))
-            nodes.append(helper.make_node("MatMul", ["x", f"onnx::MatMul_{number}"], [f"p{number}"]))
-            nodes.append(helper.make_node("Add", [bias, f"p{number}"][:: 1 - 2 * (number % 2)], [f"s{number}"]))
-        else:
-            stored.append(numpy_helper.from_array(weight, name))
-    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
-    onnx.save(helper.make_model(helper.make_graph(nodes, "bert", [value], [], stored)), str(path))
-    return path
-
-
-def slow_bert(weights: BERT, ids: list[int], layers: int = LAYERS) -> Rows:
-    """BERT by its definition: one piece, one head, one number at a time where that is bearable."""
-
-    def norm(rows: Rows, name: str) -> Rows:
-        centred = rows - rows.mean(axis=1, keepdims=True)
-        deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-        return np.asarray(centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"])
-
-    def dense(rows: Rows, name: str) -> Rows:
-        return np.asarray(rows @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
-
-    embedded = [
-        weights["embeddings.word_embeddings.weight"][piece]
-        + weights["embeddings.position_embeddings.weight"][place]
-        + weights["embeddings.token_type_embeddings.weight"][0]
-        for place, piece in enumerate(ids)
-    ]
-    states = norm(np.array(embedded, dtype=np.float64), "embeddings.LayerNorm")
-    size = WIDTH // HEADS
-    for layer in range(layers):
-        begin = f"encoder.layer.{layer}"
-        queries, keys, values = (dense(states, f"{begin}.attention.self.{n}") for n in ("query", "key", "value"))
-        found = np.zeros_like(states)
-        for head in range(HEADS):
-            part = slice(head * size, (head + 1) * size)
-            for row in range(len(ids)):
-                scores = [queries[row, part] @ keys[other, part] / math.sqrt(size) for other in range(len(ids))]
-                shares = np.exp(scores) / np.exp(scores).sum()
-                found[row, part] = sum(share * values[i, part] for i, share in enumerate(shares))
-        states = norm(states + dense(found, f"{begin}.attention.output.dense"), f"{begin}.attention.output.LayerNorm")
-        inner = dense(states, f"{begin}.intermediate.dense")
-        gelu = inner * (1 + np.vectorize(math.erf)(inner / math.sqrt(2))) / 2
-        states = norm(states + dense(gelu, f"{begin}.output.dense"), f"{begin}.output.LayerNorm")
-    return states
+from published_encoders import (
+    HEADS,
+    INNER,
+    LAYERS,
+    POSITIONS,
+    PUBLISHED,
+    WIDTH,
+    Rows,
+    bert_weights,
+    write_beside,
+    write_safetensors,
+)
 
 
 def options(**changes: Any) -> TransformerOptions:
@@ -175,108 +76,6 @@ def model() -> Transformer:
         for weight in found.network.parameters():
             weight.mul_(8)
     return found
-
-
-@pytest.mark.parametrize("kind", ["safetensors", "onnx"])
-def test_pretrained_encoder_gives_the_states_of_bert(kind: str, tmp_path: Path) -> None:
-    write_beside(tmp_path)
-    weights = bert_weights()
-    if kind == "onnx":
-        (tmp_path / "onnx").mkdir()  # published ONNX files lie a folder below the configuration
-        source = write_onnx(weights, tmp_path / "onnx" / "model.onnx")
-    else:
-        source = write_safetensors(weights, tmp_path / "model.safetensors", prefix="bert.")
-    found = read_published(source)
-    network = Network(options(), {"mark": 3}, len(PUBLISHED)).eval()
-    fill(network, found, options(), PUBLISHED)
-    ids = [3, 20, 7, 41, 20, 4]
-    with torch.no_grad():
-        states = network.states(torch.tensor([ids]), None)[0].numpy()
-    np.testing.assert_allclose(states, slow_bert(weights, ids), atol=1e-4)
-
-
-def test_pretrained_encoder_survives_its_file_in_half_precision(tmp_path: Path) -> None:
-    write_beside(tmp_path)
-    before = convert(write_safetensors(bert_weights(), tmp_path / "m.safetensors"), tmp_path / "new" / "e.npz")
-    after = PretrainedEncoder.load(tmp_path / "new" / "e.npz")
-    assert after.pieces == tuple(PUBLISHED)
-    assert (after.width, after.heads, after.inner, after.layers, after.positions) == (
-        WIDTH, HEADS, INNER, LAYERS, POSITIONS,
-    )  # fmt: skip
-    for name, weight in before.weights.items():
-        assert after.weights[name].dtype == np.float16
-        np.testing.assert_allclose(after.weights[name], weight, rtol=1e-3, atol=1e-6)
-
-
-def test_pretrained_encoder_says_what_is_wrong(tmp_path: Path) -> None:
-    weights = bert_weights()
-    source = write_safetensors(weights, tmp_path / "model.safetensors")
-    with pytest.raises(InputError, match=r"no config\.json beside it"):
-        read_published(source)
-    write_beside(tmp_path, hidden_act="relu")
-    with pytest.raises(InputError, match="only bert and mpnet with gelu"):
-        read_published(source)
-    write_beside(tmp_path)
-    with pytest.raises(InputError, match="ends in"):
-        read_published(tmp_path / "vocab.txt")
-    del weights["encoder.layer.1.output.dense.weight"]
-    with pytest.raises(InputError, match=r"encoder\.layer\.1\.output\.dense\.weight"):
-        read_published(write_safetensors(weights, source))
-    source.write_bytes(b"nothing at all")
-    with pytest.raises(InputError, match="not a safetensors file"):
-        read_published(source)
-    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n")
-    with pytest.raises(InputError, match="2 pieces"):
-        read_published(write_safetensors(bert_weights(), source))
-    (tmp_path / "broken.npz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"broken\.npz: not a pretrained encoder"):
-        PretrainedEncoder.load(tmp_path / "broken.npz")
-    np.savez(tmp_path / "other.npz", vectors=np.zeros(3))
-    with pytest.raises(InputError, match=r"other\.npz: not a pretrained encoder"):
-        PretrainedEncoder.load(tmp_path / "other.npz")
-    with pytest.raises(InputError, match="no such file"):
-        made(tmp_path / "absent.npz")
-
-
-def test_word_pieces_split_words_as_bert_does() -> None:
-    vocabulary = word_pieces(PUBLISHED, [], size=1000, longest=8)
-    assert vocabulary.split(normalise("Don’t")) == ["don", "'", "t"]
-    assert vocabulary.split(normalise("e-mail")) == ["e", "-", "mail"]
-    assert vocabulary.split(normalise("3.5")) == ["0", ".", "0"]
-    assert vocabulary.split(normalise("4,754")) == ["0", ",", "000"]
-    assert vocabulary.split(normalise("café")) == ["cafe"]
-    assert vocabulary.split("going") == ["go", "##ing"]
-    assert vocabulary.split("ж") == ["[UNK]"]
-
-
-def test_word_pieces_are_renumbered() -> None:
-    vocabulary = word_pieces(PUBLISHED, [], size=1000, longest=2)
-    names = vocabulary.names()
-    assert (names[PAD], names[UNKNOWN]) == ("[PAD]", "[UNK]")
-    assert not {"[CLS]", "[SEP]", "[MASK]", "[unused0]"} & set(names)
-    assert len(vocabulary) == len(names) == len(PUBLISHED) - 4
-    assert [names[number] for number in vocabulary.ids("don't")] == ["don", "'"]  # no more than two
-    assert vocabulary.ids("ж") == vocabulary.ids("") == (UNKNOWN,)
-
-
-def test_word_pieces_keep_what_the_words_need_most() -> None:
-    words = ["going"] * 3 + ["the"] * 2 + ["mail"]
-    letters = sum(len(piece.removeprefix("##")) == 1 for piece in PUBLISHED)
-    vocabulary = word_pieces(PUBLISHED, words, size=letters + 2 + 3, longest=8)
-    assert set(vocabulary.names()) - {*LETTERS} >= {"go", "##ing", "the"}
-    assert "mail" not in vocabulary.names()
-    assert vocabulary.split("mail") == ["m", "##a", "##i", "##l"]
-    assert vocabulary.split("the") == ["the"]
-    with pytest.raises(ModelError, match="too small"):
-        word_pieces(PUBLISHED, words, size=letters + 1, longest=8)
-
-
-def test_word_pieces_survive_their_file(tmp_path: Path) -> None:
-    vocabulary = word_pieces(PUBLISHED, [], size=1000, longest=8)
-    vocabulary.save(tmp_path / "pieces.json")
-    again = WordPieces.load(tmp_path / "pieces.json", longest=8)
-    for word in ("don't", "going", "e-mail", "000.0", "zzz"):
-        assert again.ids(word) == vocabulary.ids(word)
 
 
 @given(st.integers(1, 30), st.data())

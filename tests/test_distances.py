@@ -1,0 +1,93 @@
+"""Attention that knows how far apart two pieces are, as MPNet's does: its classes, its network and its graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpunct import models
+from interpunct.errors import ConfigError, InputError
+from interpunct.export import export
+from interpunct.export.recover import recover
+from interpunct.features import Features
+from interpunct.models import distances
+from interpunct.models.pretrained_encoder import convert
+from interpunct.models.transformer import Transformer
+from published_encoders import CLASSES, EPSILON, LAYERS, mpnet_weights, slow_class, write_beside, write_safetensors
+from test_transformer import made, network_of
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Transformer:
+    """A model of MPNet's weights; its layers' are half as large, so that no piece is all that another one sees."""
+    folder = tmp_path_factory.mktemp("mpnet")
+    write_beside(folder, model_type="mpnet", layer_norm_eps=EPSILON)
+    convert(write_safetensors(mpnet_weights(), folder / "model.safetensors"), folder / "mpnet.npz")
+    found = made(folder / "mpnet.npz", layers=LAYERS, distances=CLASSES, epsilon=EPSILON)
+    with torch.no_grad():
+        for layer in network_of(found).layers:
+            for weight in layer.parameters():
+                weight.mul_(0.5)
+    return found
+
+
+def windows() -> list[Features]:
+    return [Features.of(text.split()) for text in ("the going don't e-mail the cafe", "go", "the mail is going")]
+
+
+@given(st.integers(-600, 600))
+def test_distances_fall_into_their_classes(distance: int) -> None:
+    assert distances.class_of(torch.tensor([distance]), CLASSES).item() == slow_class(distance)
+
+
+@pytest.mark.parametrize("bad", [{"distances": 6}, {"distances": -4}, {"distances": 260}, {"epsilon": 0.0}], ids=str)
+def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(bad))):
+        made(**bad)
+    with pytest.raises(ConfigError, match="a glance knows no distances"):
+        made(distances=8, glance=1)
+
+
+def test_an_encoder_says_which_distances_and_epsilon_it_has(model: Transformer) -> None:
+    with pytest.raises(InputError, match=rf"write distances = {CLASSES}; epsilon is 1e-12"):
+        made(model.options.pretrained, layers=LAYERS)
+
+
+def test_padding_changes_nothing(model: Transformer) -> None:
+    together = model.forward(windows())
+    for window, scores in zip(windows(), together, strict=True):
+        (alone,) = model.forward([window])
+        np.testing.assert_allclose(alone.tasks["mark"], scores.tasks["mark"], atol=1e-4)
+
+
+def test_distances_learn(model: Transformer) -> None:
+    network = network_of(model)
+    assert network.distances is not None
+    pieces, words = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[0, 1, 2, 3]])
+    network(pieces, None, words)["mark"].square().sum().backward()
+    learned = network.distances.weight.grad
+    network.zero_grad()
+    assert learned is not None
+    assert learned.abs().sum() > 0
+
+
+def test_export_equals_torch_and_comes_back(model: Transformer, tmp_path: Path) -> None:
+    model.save(tmp_path / "trained")
+    right = np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])
+    for kind, apart in (("whole", 1e-4), ("small", 0.1)):
+        export(tmp_path / "trained", tmp_path / kind, int8=kind == "small")
+        recover(tmp_path / kind, tmp_path / f"{kind}-back")
+        for folder in (tmp_path / kind, tmp_path / f"{kind}-back"):
+            found: Any = models.load(folder)
+            given = np.concatenate([np.exp(scores.tasks["mark"]) for scores in found.forward(windows())])
+            np.testing.assert_allclose(given, right, atol=apart)
+    exported: Any = models.load(tmp_path / "whole")
+    exported._at_once = None  # all in one go, with padding
+    given = np.concatenate([np.exp(scores.tasks["mark"]) for scores in exported.forward(windows())])
+    np.testing.assert_allclose(given, right, atol=1e-4)
