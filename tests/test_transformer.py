@@ -172,8 +172,9 @@ def test_transformer_reads_windows_of_more_pieces_than_positions(model: Transfor
     assert np.isfinite(scores.tasks["mark"]).all()
 
 
-def test_transformer_learns_under_autocast() -> None:
-    model = made(vocabulary=60)
+@pytest.mark.parametrize("distances", [0, 8])
+def test_transformer_learns_under_autocast(distances: int) -> None:
+    model = made(vocabulary=60, distances=distances)
     network = network_of(model).train()
     pieces, lengths, words = torch.randint(2, 10, (3, 9)), torch.tensor([9, 4, 1]), torch.zeros(3, 2, dtype=torch.int64)
     with torch.autocast("cpu", torch.bfloat16):
