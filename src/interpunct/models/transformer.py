@@ -214,7 +214,8 @@ class Network(nn.Module):
 def _weighed(learned: nn.Embedding, pieces: int, mask: Tensor | None) -> Tensor:
     """Return what is added to each look at a piece (1 or windows × heads × pieces × pieces), padding's included."""
     classes = distances.between(pieces, learned.num_embeddings, learned.weight.device)
-    added: Tensor = learned(classes).permute(2, 0, 1)[None]
+    # Fused attention wants the numbers of a row side by side; without that it is slow, and compiled it fails.
+    added: Tensor = learned(classes).permute(2, 0, 1)[None].contiguous()
     return added if mask is None else added.masked_fill(~mask, -torch.inf)
 
 
