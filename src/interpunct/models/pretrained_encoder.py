@@ -80,7 +80,7 @@ class PretrainedEncoder:
     pieces: tuple[str, ...] = field(repr=False)
     weights: Mapping[str, Floats] = field(repr=False)
     epsilon: float = 1e-12
-    """What its normalisations add to a variance."""
+    """What its normalisations add to a variance; BERT's."""
 
     @property
     def distances(self) -> int:
@@ -228,7 +228,11 @@ def read_published(source: Path) -> PretrainedEncoder:
         raise InputError(f"{what}; only {' and '.join(_KINDS)} with gelu are read", path=str(config_path))
     pieces = tuple(_beside(source, "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n"))
     try:
-        weights = _canonical(readers[source.suffix](source), kind)
+        # With a head of its own, an encoder's weights are named after its kind.
+        found = {
+            name.removeprefix(f"{config['model_type']}."): one for name, one in readers[source.suffix](source).items()
+        }
+        weights = _canonical(found, kind)
     except KeyError as error:
         what = f"no weight {error} in it; give an encoder whose model_type is {config['model_type']}"
         raise InputError(what, path=str(source)) from None
@@ -283,7 +287,7 @@ def _onnx_weights(source: Path) -> dict[str, Floats]:
                 if matrix in found and bias in found and bias.endswith(".bias"):
                     # ONNX multiplies from the right, so that the matrix lies the other way.
                     found[f"{bias.removesuffix('.bias')}.weight"] = found[matrix].T
-    return {name.removeprefix("bert."): weight for name, weight in found.items()}
+    return found
 
 
 def _safetensors_weights(source: Path) -> dict[str, Floats]:
@@ -298,7 +302,7 @@ def _safetensors_weights(source: Path) -> dict[str, Floats]:
             if name != "__metadata__" and entry["dtype"] in kinds:
                 begin, stop = entry["data_offsets"]
                 numbers = np.frombuffer(data[first + begin : first + stop], dtype=kinds[entry["dtype"]])
-                found[name.removeprefix("bert.")] = numbers.reshape(entry["shape"]).astype(np.float32)
+                found[name] = numbers.reshape(entry["shape"]).astype(np.float32)
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"not a safetensors file: {error}; fetch it again", path=str(source)) from None
     return found

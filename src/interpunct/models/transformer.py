@@ -28,8 +28,6 @@ from interpunct.models.sequence_model import SequenceModel, SequenceOptions
 from interpunct.models.shown import Batch
 from interpunct.models.word_states import at_words
 
-NORM_EPSILON = 1e-12  # BERT's
-
 _GLANCE_COUNTS = 0.5  # what the loss of a glance counts beside that of the last look
 
 
@@ -50,7 +48,7 @@ class TransformerOptions(SequenceOptions):
     attention_dropout: float = 0.1
     distances: int = 0
     """Classes of distances between pieces that attention tells apart (MPNet: 32); 0 tells none."""
-    epsilon: float = NORM_EPSILON
+    epsilon: float = PretrainedEncoder.epsilon
     """What a normalisation adds to a variance."""
     pretrained: str = ""
     """A file made by `pretrained_encoder.convert`; without one, weights are random and pieces learned."""
@@ -76,7 +74,7 @@ class TransformerOptions(SequenceOptions):
         if self.distances % 4 or not 0 <= self.distances <= 2 * distances.FARTHEST:
             raise ValueError(f"distances {self.distances} must be a multiple of 4, {2 * distances.FARTHEST} at most")
         if self.distances and self.glance:
-            raise ValueError("a glance knows no distances; set one of both to 0")
+            raise ValueError("a glance knows no distances; leave glance at 0 where there are distances")
         if self.epsilon <= 0:
             raise ValueError(f"epsilon {self.epsilon} must be above 0")
 
@@ -247,6 +245,8 @@ class Transformer(SequenceModel[TransformerOptions]):
         if before.options.glance and self.options.glance and asked != layers:
             raise ModelError(f"{before.name} glances with {before.options.glance} of its {layers} layers; "
                              f"go on with {layers}, or with glance = 0")  # fmt: skip
+        if self.options.distances != before.options.distances:
+            raise ModelError(f"{before.name} has distances = {before.options.distances}; go on with these")
         if asked > layers and not self.options.keep_layers:
             state = deepened(state, layers, asked)
         else:
