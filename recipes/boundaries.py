@@ -22,10 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from failure import told
 from interpunct import corpora
 from interpunct.corpora.recordings import AUDIO, with_times
-from interpunct.errors import InputError, MissingExtraError, UnknownNameError
+from interpunct.errors import InputError, MissingExtraError, UnknownNameError, told_in_a_line
 from interpunct.features.prosody import Prosody, measure_prosody, prosody_of
 from interpunct.features.prosody_parquet import write_prosody
 from interpunct.features.prosody_table import NAMES
@@ -52,7 +51,7 @@ class Spoken:
         return Spoken(replace(self.transcript, words=self.transcript.words[rows]), self.prosody[rows])
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from boundaries import Spoken
-from failure import told
-from interpunct.errors import UnknownNameError
+from interpunct.errors import UnknownNameError, told_in_a_line
 from interpunct.features.prosody import Prosody
 from interpunct.features.prosody_table import FAMILIES
 from interpunct.metrics import plot
@@ -43,7 +42,7 @@ RESULTS = HERE / "results" / "paper004-importance.json"
 PICTURE = HERE / "pictures" / "paper004-importance.png"
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exchange, read, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from failure import told
-from interpunct.errors import UnknownNameError
+from interpunct.errors import UnknownNameError, told_in_a_line
 from paper004_bench import Bench, make_embeddings
 from paper004_data import load_data
 from paper004_scores import write_scores
@@ -28,7 +27,7 @@ from paper004_systems import read_paper
 from recipe import HERE
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from failure import told
 from interpunct import corpora, formats
 from interpunct.align import align
 from interpunct.audio.sound import RATE, Samples, read_sound
 from interpunct.corpora.recordings import audio_path
-from interpunct.errors import InputError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.metrics.boundaries import Mask, boundaries
 from interpunct.metrics.pair import WordErrors, carry_ends
 from interpunct.transcript import Transcript, Word
@@ -47,7 +46,7 @@ class Heard:
     """Ends that fell together with others, or had no word to go to."""
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Recognise what is missing, and say how well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

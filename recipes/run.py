@@ -16,13 +16,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from failure import told
+from interpunct.errors import told_in_a_line
 from recipe import named, recipes
 
 RUNS = Path("runs")
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -27,12 +27,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failure import told
 from homophones import Against, checked, cosines_of, homophones, pronunciations
 from interpunct import corpora, formats
 from interpunct.audio import align_audio
 from interpunct.corpora.recordings import AUDIO
-from interpunct.errors import InputError, MissingExtraError
+from interpunct.errors import InputError, MissingExtraError, told_in_a_line
 from interpunct.features import normalise
 from interpunct.features.embeddings import Embeddings, read_embeddings
 from interpunct.metrics.significance import SEED
@@ -59,7 +58,7 @@ _DRAWS = 200
 _RESULTS = Path(__file__).parent / "results" / "speech2vec.json"
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Align, train, check, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from failure import told
 from interpunct import corpora
 from interpunct.corpora.syntax import tagged
+from interpunct.errors import told_in_a_line
 from interpunct.features import Features, normalise
 from interpunct.metrics.significance import SEED
 from interpunct.models.encoded import Tagged
@@ -39,7 +39,7 @@ _DRAWS = 1000
 _RESULTS = Path(__file__).parent / "results" / "syntax.json"
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train, score, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failure import told
+from interpunct.errors import told_in_a_line
 from interpunct.features import Features, normalise
 from interpunct.features.embeddings import read_embeddings
 from interpunct.metrics import plot
@@ -46,7 +46,7 @@ PICTURE = HERE / "pictures" / "paper004-tsne.png"
 Matrix = npt.NDArray[np.float32]
 
 
-@told
+@told_in_a_line
 def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, map, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

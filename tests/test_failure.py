@@ -12,12 +12,11 @@ pytest.importorskip("pycrfsuite")
 
 import speech2vec
 import syntax
-from failure import told
-from interpunct.errors import InputError
+from interpunct.errors import InputError, told_in_a_line
 
 
 def test_failure_keeps_what_the_command_returns_and_what_it_is_given() -> None:
-    @told
+    @told_in_a_line
     def add(one: int, *, other: int) -> int:
         """Add."""
         return one + other
@@ -27,7 +26,7 @@ def test_failure_keeps_what_the_command_returns_and_what_it_is_given() -> None:
 
 
 def test_failure_is_told_with_the_command_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
-    @told
+    @told_in_a_line
     def fail() -> int:
         raise InputError("nothing here", path="talk.ctm", line=7)
 
@@ -36,7 +35,7 @@ def test_failure_is_told_with_the_command_of_its_file(capsys: pytest.CaptureFixt
 
 
 def test_failure_hides_no_mistake_of_ours() -> None:
-    @told
+    @told_in_a_line
     def fail() -> int:
         raise ZeroDivisionError
 

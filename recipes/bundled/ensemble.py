@@ -9,24 +9,21 @@ import argparse
 import sys
 from pathlib import Path
 
-from interpunct.errors import InterpunctError
+from interpunct.errors import told_in_a_line
 from interpunct.models import load
 from interpunct.models.ensemble import Ensemble
 
 
+@told_in_a_line
 def main() -> int:
     """Load the members and write the ensemble."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("members", nargs="+", type=Path, metavar="MODEL_DIR")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
     given = parser.parse_args()
-    try:
-        ensemble = Ensemble.of([load(folder) for folder in given.members], name=given.output.name, version="1")
-        given.output.mkdir(parents=True, exist_ok=True)
-        ensemble.save(given.output)
-    except InterpunctError as error:
-        print(f"ensemble.py: error: {error}", file=sys.stderr)
-        return 1
+    ensemble = Ensemble.of([load(folder) for folder in given.members], name=given.output.name, version="1")
+    given.output.mkdir(parents=True, exist_ok=True)
+    ensemble.save(given.output)
     print(f"{len(ensemble.members)} models together in {given.output}")
     return 0
 

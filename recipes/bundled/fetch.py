@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.pretrained_encoder import convert
 
 FOLDER = Path("runs/pretrained")
@@ -65,6 +65,7 @@ PUBLISHED: dict[str, Published] = {
 }  # fmt: skip
 
 
+@told_in_a_line
 def main() -> int:
     """Fetch what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -74,15 +75,11 @@ def main() -> int:
     if unknown:
         parser.error(f"nothing is known of {', '.join(unknown)}; there are {', '.join(PUBLISHED)}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    try:
-        for name in given.names or PUBLISHED:
-            target = FOLDER / PUBLISHED[name].target
-            if not target.exists():
-                fetch(PUBLISHED[name], target)
-            print(f"{name}: {target} ({target.stat().st_size / 1e6:.0f} MB, {PUBLISHED[name].licence})", flush=True)
-    except InterpunctError as error:
-        print(f"fetch.py: error: {error}", file=sys.stderr)
-        return 1
+    for name in given.names or PUBLISHED:
+        target = FOLDER / PUBLISHED[name].target
+        if not target.exists():
+            fetch(PUBLISHED[name], target)
+        print(f"{name}: {target} ({target.stat().st_size / 1e6:.0f} MB, {PUBLISHED[name].licence})", flush=True)
     return 0
 
 

@@ -16,27 +16,24 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.train.pack import SUFFIX, Pack
 from pack import FOLDER, PACKS
 
 HALVES = ("a", "b")
 
 
+@told_in_a_line
 def main() -> int:
     """Write both halves of each pack."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all)")
     given = parser.parse_args()
-    try:
-        for name in given.names or PACKS:
-            pack = Pack.load(FOLDER / f"{name}{SUFFIX}")
-            for half, part in zip(HALVES, halves(pack), strict=True):
-                part.save(FOLDER / f"{name}-{half}{SUFFIX}")
-                print(f"{name}-{half}: {len(part):,} words, {len(part.documents):,} documents", flush=True)
-    except InterpunctError as error:
-        print(f"halves.py: error: {error}", file=sys.stderr)
-        return 1
+    for name in given.names or PACKS:
+        pack = Pack.load(FOLDER / f"{name}{SUFFIX}")
+        for half, part in zip(HALVES, halves(pack), strict=True):
+            part.save(FOLDER / f"{name}-{half}{SUFFIX}")
+            print(f"{name}-{half}: {len(part):,} words, {len(part.documents):,} documents", flush=True)
     return 0
 
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.cases import CASES
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.labels import MARKS
 from interpunct.models import torch_loop
 from interpunct.models.llama import Llama, Trunk
@@ -104,6 +104,7 @@ def learn(
         torch_loop.fit(Guesser(trunk), batches=batches, steps=_STEPS, loss=loss, score=score, options=loop, log=log)
 
 
+@told_in_a_line
 def main() -> int:
     """Learn, and write the model's folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -119,26 +120,22 @@ def main() -> int:
     given = parser.parse_args()
     if min(given.seconds, given.rate, given.batch, given.share) <= 0 or given.share >= 1:
         parser.error("--seconds, --rate and --batch must be above 0, and --share between 0 and 1")
-    try:
-        pack = Pack.joined([Pack.load(path) for path in given.packs])
-        model = Llama.create(
-            name="masked", version="1", labels={"mark": MARKS, "case": CASES},
-            options={"pretrained": given.pretrained}, words=(), trained_on=pack.sources,
-        )  # fmt: skip
-        text = torch.from_numpy(pack.encoded(model.vocabulary, {}).pieces)
-        loop = LoopOptions(
-            epochs=1000, seconds=given.seconds, rate=given.rate, seed=given.seed, device=given.device,
-            compile="layers" if torch_loop.choose_device(given.device).type == "cuda" else "",
-        )  # fmt: skip
-        trunk = cast(Any, model.network).trunk
-        learn(trunk, text, loop, batch=given.batch, share=given.share,
-              log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))  # fmt: skip
-        given.output.mkdir(parents=True, exist_ok=True)
-        model.save(given.output)
-        print(f"{len(pack):,} words read; a folder to go on from in {given.output}")
-    except InterpunctError as error:
-        print(f"masked.py: error: {error}", file=sys.stderr)
-        return 1
+    pack = Pack.joined([Pack.load(path) for path in given.packs])
+    model = Llama.create(
+        name="masked", version="1", labels={"mark": MARKS, "case": CASES},
+        options={"pretrained": given.pretrained}, words=(), trained_on=pack.sources,
+    )  # fmt: skip
+    text = torch.from_numpy(pack.encoded(model.vocabulary, {}).pieces)
+    loop = LoopOptions(
+        epochs=1000, seconds=given.seconds, rate=given.rate, seed=given.seed, device=given.device,
+        compile="layers" if torch_loop.choose_device(given.device).type == "cuda" else "",
+    )  # fmt: skip
+    trunk = cast(Any, model.network).trunk
+    learn(trunk, text, loop, batch=given.batch, share=given.share,
+          log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))  # fmt: skip
+    given.output.mkdir(parents=True, exist_ok=True)
+    model.save(given.output)
+    print(f"{len(pack):,} words read; a folder to go on from in {given.output}")
     return 0
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct import corpora
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.features import normalise
 from interpunct.labels import SENTENCE_MARKS
 from interpunct.train.arrays import UNREADABLE, save_arrays
@@ -155,17 +155,14 @@ def cleared(texts: Iterable[Transcript], held: Held) -> Iterator[Transcript]:
             yield rest
 
 
+@told_in_a_line
 def main() -> int:
     """Write what is held."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="NPZ")
     given = parser.parse_args()
-    try:
-        held = Held.of(text for _, text in held_out())
-        held.save(given.output)
-    except InterpunctError as error:
-        print(f"overlap.py: error: {error}", file=sys.stderr)
-        return 1
+    held = Held.of(text for _, text in held_out())
+    held.save(given.output)
     print(f"{len(held.runs):,} runs of {LENGTH} words in {given.output}")
     return 0
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from interpunct import corpora
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.features import normalise
 from interpunct.train import specs
 from interpunct.train.apostrophes import without_apostrophes
@@ -39,6 +39,7 @@ PACKS: dict[str, tuple[str, ...]] = {
 """What each pack holds. TED and court are non-commercial; of the others, debater is in part for research."""
 
 
+@told_in_a_line
 def main() -> int:
     """Make the packs that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -53,30 +54,26 @@ def main() -> int:
     given = parser.parse_args()
     if not all(0 <= share <= 1 for share in (given.spelled, given.unapostrophed)):
         parser.error("--spelled and --unapostrophed are shares, from 0 to 1")
-    try:
-        unknown = [name for name in given.names if name not in PACKS]
-        if unknown:
-            parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
-        if given.check:
-            chosen = given.names or [path.stem for path in sorted(FOLDER.glob(f"*{SUFFIX}"))]
-            if not chosen:
-                raise InputError(f"no packs in {FOLDER}; make them first")
-            return _check([Pack.load(FOLDER / f"{name}{SUFFIX}") for name in chosen])
-        held = Held.of(text for _, text in held_out())
-        for name in given.names or PACKS:
-            for spec in PACKS[name]:
-                if not corpora.named(spec.partition(":")[0]).shippable:
-                    parser.error(f"{spec} must not be in a shipped model")
-            texts = _Counted(each for spec in PACKS[name] for each in specs.read(spec))
-            pack = Pack.of(cleared(texts, held), sources=PACKS[name])
-            left_out = texts.words - len(pack)
-            pack = without_apostrophes(spelled(pack, given.spelled), given.unapostrophed)
-            pack.save(FOLDER / f"{name}{SUFFIX}")
-            counts = f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} documents"
-            print(f"{name}: {counts}; {left_out:,} words left out", flush=True)
-    except InterpunctError as error:
-        print(f"pack.py: error: {error}", file=sys.stderr)
-        return 1
+    unknown = [name for name in given.names if name not in PACKS]
+    if unknown:
+        parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
+    if given.check:
+        chosen = given.names or [path.stem for path in sorted(FOLDER.glob(f"*{SUFFIX}"))]
+        if not chosen:
+            raise InputError(f"no packs in {FOLDER}; make them first")
+        return _check([Pack.load(FOLDER / f"{name}{SUFFIX}") for name in chosen])
+    held = Held.of(text for _, text in held_out())
+    for name in given.names or PACKS:
+        for spec in PACKS[name]:
+            if not corpora.named(spec.partition(":")[0]).shippable:
+                parser.error(f"{spec} must not be in a shipped model")
+        texts = _Counted(each for spec in PACKS[name] for each in specs.read(spec))
+        pack = Pack.of(cleared(texts, held), sources=PACKS[name])
+        left_out = texts.words - len(pack)
+        pack = without_apostrophes(spelled(pack, given.spelled), given.unapostrophed)
+        pack.save(FOLDER / f"{name}{SUFFIX}")
+        counts = f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} documents"
+        print(f"{name}: {counts}; {left_out:,} words left out", flush=True)
     return 0
 
 

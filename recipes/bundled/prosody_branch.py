@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interpunct.errors import InterpunctError
+from interpunct.errors import told_in_a_line
 from interpunct.export.branch import write_branch
 from interpunct.models import load
 from interpunct.models.branch import BRANCH
@@ -34,6 +34,7 @@ DEV = tuple(spec.replace(":train", ":dev") for spec in TRAIN)
 SMOKE = ("debater:dev", "ljspeech:dev")
 
 
+@told_in_a_line
 def main() -> int:
     """Gather, train, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -50,24 +51,20 @@ def main() -> int:
     options = replace(BranchOptions(), epochs=given.epochs, seed=given.seed)
     if given.smoke:
         given.documents, options = 1, replace(options, epochs=1, draws=4096)
-    try:
-        model = load(given.model, threads=given.threads)
+    model = load(given.model, threads=given.threads)
 
-        def places(spec: str) -> Places:
-            started = time.perf_counter()
-            suffix = "" if given.documents is None else f"-{given.documents}"
-            path = given.kept / given.model.name / f"{spec.replace(':', '-')}{suffix}.npz"
-            found = gathered(model, spec, path, aligned=given.aligned, documents=given.documents, log=_say)
-            _say(f"{spec}: {len(found)} places, {time.perf_counter() - started:.0f} s")
-            return found
+    def places(spec: str) -> Places:
+        started = time.perf_counter()
+        suffix = "" if given.documents is None else f"-{given.documents}"
+        path = given.kept / given.model.name / f"{spec.replace(':', '-')}{suffix}.npz"
+        found = gathered(model, spec, path, aligned=given.aligned, documents=given.documents, log=_say)
+        _say(f"{spec}: {len(found)} places, {time.perf_counter() - started:.0f} s")
+        return found
 
-        train = {spec: places(spec) for spec in (SMOKE if given.smoke else TRAIN)}
-        dev = {spec: places(spec) for spec in (SMOKE if given.smoke else DEV)}
-        network = train_branch(train, dev, options, log=_row)
-        path = write_branch(network, model.labels["mark"], given.output or given.model)
-    except InterpunctError as error:
-        print(f"prosody_branch.py: error: {error}", file=sys.stderr)
-        return 1
+    train = {spec: places(spec) for spec in (SMOKE if given.smoke else TRAIN)}
+    dev = {spec: places(spec) for spec in (SMOKE if given.smoke else DEV)}
+    network = train_branch(train, dev, options, log=_row)
+    path = write_branch(network, model.labels["mark"], given.output or given.model)
     size = path.stat().st_size
     print(f"{BRANCH} written to {path.parent}: {size:,} bytes; text alone, on dev: {_text_alone(dev)}")
     return 0

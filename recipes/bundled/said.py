@@ -15,13 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from interpunct.errors import InterpunctError
+from interpunct.errors import told_in_a_line
 from interpunct.models import load
 from interpunct.train.pack import Pack
 from interpunct.train.said import DIRECTIONS, ask, file_of
 from interpunct.train.states import Directions
 
 
+@told_in_a_line
 def main() -> int:
     """Ask the model about each pack."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -35,21 +36,17 @@ def main() -> int:
     parser.add_argument("--wait", type=float, default=0, metavar="SECONDS", help="how long to wait for a pack (0)")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
-    try:
-        teacher: Any = load(given.model)
-        if hasattr(teacher, "to"):
-            teacher.to(given.device)
-        directions: Directions | None = None
-        for name in given.packs:
-            _await(Path(name), given.wait)
-            pack, path = Pack.load(Path(name)), file_of(given.output, name)
-            if given.states and directions is None:
-                directions = _directions(file_of(given.output, DIRECTIONS), teacher, pack, given.states)
-            ask(teacher, pack, path, directions)
-            print(f"{path}: what {teacher.name} says of {len(pack):,} words", flush=True)
-    except InterpunctError as error:
-        print(f"said.py: error: {error}", file=sys.stderr)
-        return 1
+    teacher: Any = load(given.model)
+    if hasattr(teacher, "to"):
+        teacher.to(given.device)
+    directions: Directions | None = None
+    for name in given.packs:
+        _await(Path(name), given.wait)
+        pack, path = Pack.load(Path(name)), file_of(given.output, name)
+        if given.states and directions is None:
+            directions = _directions(file_of(given.output, DIRECTIONS), teacher, pack, given.states)
+        ask(teacher, pack, path, directions)
+        print(f"{path}: what {teacher.name} says of {len(pack):,} words", flush=True)
     return 0
 
 

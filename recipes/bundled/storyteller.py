@@ -35,7 +35,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.cases import CASES
-from interpunct.errors import InputError, InterpunctError
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.labels import MARKS
 from interpunct.models import torch_loop
 from interpunct.models.llama import Llama, Rotation, Trunk, rotated, rotation
@@ -283,6 +283,7 @@ def _save(parts: Sequence[Pack], path: Path) -> str:
     return f"{len(pack):,} words ({len(pack.words):,} different), {len(pack.documents):,} stories in {path}"
 
 
+@told_in_a_line
 def main() -> int:
     """Learn, tell, and write the packs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -316,33 +317,29 @@ def main() -> int:
         )
     if max(given.least) > 1 or given.given >= _LENGTH:
         parser.error(f"--least is a share, 1 at most; --given must leave something of {_LENGTH} pieces to tell")
-    try:
-        paths = parts_of(given.output, given.parts)
-        for path in paths:  # whoever waits for them must not find those of another time
-            path.unlink(missing_ok=True)
-        device = torch_loop.choose_device(given.device)
-        held = Held.load(given.held) if given.held else Held.of(text for _, text in held_out())
-        # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
-        options = {"pretrained": given.pretrained, "longest_word": _LONGEST}
-        model = Llama.create(name="storyteller", version="1", labels=_LABELS, options=options, words=())
-        heard = Pack.joined([Pack.load(path) for path in given.packs])
-        teller = Storyteller(cast(Any, model.network).trunk, cast(Pieces, model.vocabulary), heard)
-        loop = LoopOptions(
-            epochs=100, seconds=given.seconds, rate=2e-4, seed=given.seed, device=given.device,
-            compile="layers" if device.type == "cuda" else "",
-        )  # fmt: skip
-        teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
-        teller.to(device)
+    paths = parts_of(given.output, given.parts)
+    for path in paths:  # whoever waits for them must not find those of another time
+        path.unlink(missing_ok=True)
+    device = torch_loop.choose_device(given.device)
+    held = Held.load(given.held) if given.held else Held.of(text for _, text in held_out())
+    # Of a longer word nothing is clipped: it would be learned, and told, as it is cut.
+    options = {"pretrained": given.pretrained, "longest_word": _LONGEST}
+    model = Llama.create(name="storyteller", version="1", labels=_LABELS, options=options, words=())
+    heard = Pack.joined([Pack.load(path) for path in given.packs])
+    teller = Storyteller(cast(Any, model.network).trunk, cast(Pieces, model.vocabulary), heard)
+    loop = LoopOptions(
+        epochs=100, seconds=given.seconds, rate=2e-4, seed=given.seed, device=given.device,
+        compile="layers" if device.type == "cuda" else "",
+    )  # fmt: skip
+    teller.learn(loop, batch=given.batch, log=lambda row: print(*(f"{k} {v}" for k, v in row.items()), flush=True))
+    teller.to(device)
 
-        def tell(number: int) -> list[list[int]]:
-            least = given.least[number % len(given.least)]
-            return teller.tell(given.at_once, device=device, given=given.given, seed=given.seed + number, least=least)
+    def tell(number: int) -> list[list[int]]:
+        least = given.least[number % len(given.least)]
+        return teller.tell(given.at_once, device=device, given=given.given, seed=given.seed + number, least=least)
 
-        for line in told(teller, Telling(given.words, given.telling, paths), held, tell, writers=given.writers):
-            print(line, flush=True)
-    except InterpunctError as error:
-        print(f"storyteller.py: error: {error}", file=sys.stderr)
-        return 1
+    for line in told(teller, Telling(given.words, given.telling, paths), held, tell, writers=given.writers):
+        print(line, flush=True)
     return 0
 
 

@@ -7,14 +7,21 @@
     ├── ConfigError        a configuration with one or more mistakes, all told at once
     └── ModelError         a model folder that cannot be used
 
-Every message says what is wrong and what to do; the command prints `str(error)` and nothing more.
+Every message says what is wrong and what to do; the command prints `str(error)` and nothing more, and so do recipes
+(`told_in_a_line`).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+Given = ParamSpec("Given")
 
 
 class InterpunctError(Exception):
@@ -105,3 +112,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return close[0] if close else None
+
+
+def told_in_a_line(main: Callable[Given, int]) -> Callable[Given, int]:
+    """Make a script's `main`, which returns its exit code, tell what went wrong in one line on stderr, and return 1.
+
+    Only what is raised on purpose; any other error is a mistake of ours and goes on as it is.
+    """
+
+    @wraps(main)
+    def run(*args: Given.args, **options: Given.kwargs) -> int:
+        try:
+            return main(*args, **options)
+        except InterpunctError as error:
+            print(f"{Path(inspect.getfile(main)).name}: error: {error}", file=sys.stderr)
+            return 1
+
+    return run
