@@ -15,6 +15,7 @@ from interpunct.corpora import earnings21, iwslt, syntax
 from interpunct.corpora.recordings import AUDIO, with_times
 from interpunct.errors import InputError, UnknownNameError
 from interpunct.labels import MARKS
+from interpunct.train import specs
 from interpunct.transcript import Transcript, Word
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -384,6 +385,13 @@ def test_debater_tracks_are_reference_and_recogniser(made: Path) -> None:
         ("should", ".", None),
     ]
     assert recognised.marks == (None, None)
+
+
+def test_debater_teaches_no_lower_case_since_its_names_have_it(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERPUNCT_DATA", str(made))
+    taught = next(specs.read("debater:test"))
+    assert (taught.marks, taught.cases) == (("", "."), ("sentence", None))
+    assert all(case is not None for case in next(specs.read("iwslt:dev")).cases)
 
 
 @pytest.mark.parametrize("name", AUDIO)

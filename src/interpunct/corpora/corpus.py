@@ -41,6 +41,8 @@ class Corpus:
     """Whether a model that is shipped may be trained on it."""
     noncommercial: bool = False
     """Whether the licence, or the lack of one, keeps it from commercial use."""
+    lower_names: bool = False
+    """Whether names stand there in lower case, so that of a word in lower case nobody knows how it is written."""
 
     def check(self, split: str, track: str) -> None:
         """Refuse a split or a track that this corpus does not have."""

@@ -2,7 +2,7 @@
 
 In: `timed/debater.jsonl.xz`. Out: one transcript a speech, source = its id. Track "ref" is the reference
 (6 % of its times are missing and stay so); track "asr" is a recogniser that writes words only, so its marks
-and cases are None.
+and cases are None. Sentences begin with a capital there, but names are in lower case: "in america".
 """
 
 from __future__ import annotations
@@ -37,4 +37,5 @@ DEBATER = Corpus(
     tracks=("ref", "asr"),
     timed=True,
     noncommercial=True,
+    lower_names=True,
 )

@@ -6,6 +6,7 @@ In: such names. Out: an error before hours are spent on a misspelt one; their tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -48,9 +49,15 @@ def check(specs: Iterable[str]) -> None:
 
 
 def read(spec: str, documents: int | None = None) -> Iterator[Transcript]:
-    """Read a split, or only its first documents."""
+    """Read a split, or only its first documents, as something to learn from: what nobody knows is None there."""
     name, _, split = spec.partition(":")
-    return islice(corpora.read(name, split), documents)
+    found = islice(corpora.read(name, split), documents)
+    return map(_without_lower, found) if corpora.named(name).lower_names else found
+
+
+def _without_lower(transcript: Transcript) -> Transcript:
+    words = (replace(word, case=None) if word.case == "lower" else word for word in transcript.words)
+    return replace(transcript, words=tuple(words))
 
 
 def read_tagged(spec: str, documents: int | None = None) -> Iterator[tuple[Transcript, tuple[str, ...]]]:
