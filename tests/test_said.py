@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from threading import Timer
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import said as asking
 from halves import halves
@@ -120,6 +122,35 @@ def test_halves_hold_each_document_once() -> None:
     assert sorted(word for part in parts for word in part.texts()) == sorted(pack.texts())
     assert Pack.joined(parts).forms == pack.forms == {"iPhone": 9}
     assert [list(part.texts()) for part in halves(pack)] == [list(part.texts()) for part in parts]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with a C++ compiler, and there is none")
+def test_command_says_the_same_with_compiled_layers(
+    packs: dict[str, Pack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, pack), _ = packs.items()
+    options = {"vocabulary": 60, "width": 16, "heads": 2, "layers": 2, "inner": 32}
+    teacher = type_named("transformer").create(
+        name="deep", version="1", labels=LABELS, options=options, words=pack.texts()
+    )
+    (tmp_path / "deep").mkdir()
+    teacher.save(tmp_path / "deep")
+    compiled: list[torch.nn.Module] = []
+    compiles = torch.nn.Module.compile
+
+    def noted(module: torch.nn.Module, *given: Any, **options: Any) -> None:
+        compiled.append(module)
+        compiles(module, *given, **options)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", noted)
+    for folder, more in (("plain", []), ("compiled", ["--compile"])):
+        arguments = ["said.py", str(tmp_path / "deep"), first, "-o", str(tmp_path / folder), "--device", "cpu", *more]
+        monkeypatch.setattr("sys.argv", arguments)
+        assert asking.main() == 0
+        assert len(compiled) == (2 if more else 0)
+    plain, quick = (np.load(file_of(tmp_path / folder, first)) for folder in ("plain", "compiled"))
+    for task in LABELS:
+        np.testing.assert_allclose(plain[task], quick[task], atol=2e-3)
 
 
 def test_command_waits_for_a_pack_that_is_not_there_yet(

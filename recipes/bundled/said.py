@@ -17,6 +17,7 @@ from typing import Any
 
 from interpunct.errors import told_in_a_line
 from interpunct.models import load
+from interpunct.models.torch_loop import compile_layers
 from interpunct.train.pack import Pack
 from interpunct.train.said import DIRECTIONS, ask, file_of
 from interpunct.train.states import Directions
@@ -34,11 +35,16 @@ def main() -> int:
         help="keep the teacher's states, too, in so many directions of each of three layers; those of the folder stay",
     )  # fmt: skip
     parser.add_argument("--wait", type=float, default=0, metavar="SECONDS", help="how long to wait for a pack (0)")
+    parser.add_argument("--compile", action="store_true", help="compile its layers first, which pays on a GPU")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
     teacher: Any = load(given.model)
     if hasattr(teacher, "to"):
         teacher.to(given.device)
+    if given.compile:
+        for member in getattr(teacher, "members", (teacher,)):
+            if hasattr(member, "network"):
+                compile_layers(member.network)
     directions: Directions | None = None
     for name in given.packs:
         _await(Path(name), given.wait)

@@ -97,9 +97,14 @@ def _compiled(module: torch.nn.Module, loss: Loss, what: str) -> Loss:
     if what == "whole":
         compiled: Loss = torch.compile(loss, dynamic=True)
         return compiled
+    compile_layers(module)
+    return loss
+
+
+def compile_layers(module: torch.nn.Module) -> None:
+    """Compile each layer of a network in place, one program for all of them that takes sequences of any length."""
     for layer in _layers(module):
         layer.compile(dynamic=True)
-    return loss
 
 
 def _layers(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
