@@ -50,6 +50,14 @@ class Job:
     path: str
     output: str | None = None
     into_folder: bool = False
+    given: bytes | None = field(default=None, repr=False)
+    """What the input holds, where it can be read only once: standard input or a pipe."""
+
+    def source(self, encoding: str | None) -> Source:
+        """Return the input's content."""
+        if self.given is None:
+            return Source.open(self.path, encoding=encoding)
+        return Source(self.path, self.given, encoding)
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> 
 
 
 def _run(job: Job, options: JobOptions, progress: Progress | None) -> Outcome:
-    source = Source.open(job.path, encoding=options.encoding)
+    source = job.source(options.encoding)
     reader = _reader(job, options, source)
     writer = _writer(job, options, reader)
     transcripts: Iterable[Transcript] = formats.read_source(source, reader)
@@ -227,7 +235,7 @@ def plan(inputs: Sequence[str], output: str | None, options: JobOptions) -> list
         raise InputError(f"format {options.to!r} can be read but not written; use --to json")
     paths = expand(inputs)
     if output is None:
-        return [Job(path) for path in paths]
+        return [Job(path, given=_read_once(path)) for path in paths]
     if not output:
         raise InputError("the output has no name; is a variable empty?")
     several = len(paths) > 1 or any(os.path.isdir(given) for given in inputs)  # noqa: PTH112
@@ -236,10 +244,20 @@ def plan(inputs: Sequence[str], output: str | None, options: JobOptions) -> list
         raise InputError(f"{len(paths)} inputs cannot go into one file; give a folder", path=output)
     if not into_folder and options.to is None and Path(output).suffix and not Path(output).exists():
         formats.by_extension(output)  # says which extensions there are
-    work = [Job(path, output, into_folder) for path in paths]
+    work = [Job(path, output, into_folder, _read_once(path)) for path in paths]
     if into_folder:
         _refuse_clashes(work, options)
     return work
+
+
+def _read_once(path: str) -> bytes | None:
+    """Read what nobody can read again, and another process not at all: standard input, a pipe."""
+    if path != "-" and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
+        return None
+    try:
+        return Source.open(path).data
+    except InputError:
+        return None  # the job tries again, and tells
 
 
 def _is_file_name(output: str) -> bool:
@@ -266,8 +284,7 @@ def _expected_writer(job: Job, options: JobOptions) -> Format:
     if options.to:
         return formats.named(options.to)
     try:
-        source = Source.open(job.path, encoding=options.encoding)
-        return _writer(job, options, _reader(job, options, source))
+        return _writer(job, options, _reader(job, options, job.source(options.encoding)))
     except InterpunctError:
         return formats.named("plain")
 

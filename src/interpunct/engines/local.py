@@ -1,15 +1,18 @@
 """Jobs on this machine: in this process, or in several that each load the model once.
 
-In: jobs. Out: outcomes in order.
+In: jobs. Out: outcomes in order. A process that is killed, for want of memory above all, costs its own job alone.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
+from interpunct.errors import InputError
 from interpunct.jobs import Job, JobOptions, Outcome, run_job
 from interpunct.restore import Progress
 
@@ -24,5 +27,16 @@ def run(
     task = partial(run_job, options=options)
     # A forked onnxruntime hangs on the threads it has lost: every worker starts anew.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=context) as pool:
-        yield from pool.map(task, work)
+    waiting, workers = deque(work), min(jobs, len(work))
+    while waiting:
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            try:
+                for outcome in pool.map(task, tuple(waiting)):
+                    waiting.popleft()
+                    yield outcome
+            except BrokenProcessPool:
+                # Of several that ran side by side nobody knows whose process died; of one it is the next in turn.
+                if workers == 1:
+                    lost = waiting.popleft()
+                    yield Outcome(lost, error=InputError("its process was killed; is memory short?", path=lost.path))
+                workers = 1

@@ -61,9 +61,10 @@ class Source:
             text = self.data.decode(encoding)
         except LookupError:
             raise InputError(f"unknown encoding {encoding!r}; use one that Python knows", path=self.name) from None
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             what = "UTF-8" if encoding.startswith("utf-8") else encoding
-            raise InputError(f"not {what} at byte {error.start}; use --encoding", path=self.name) from None
+            where = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+            raise InputError(f"not {what}{where}; use --encoding", path=self.name) from None
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
             what = "binary data (a NUL character); give a text file, or --encoding utf-16-le for UTF-16 without a BOM"
@@ -76,8 +77,12 @@ class Source:
         return self.text[:_HEAD_CHARACTERS]
 
     def lines(self) -> list[tuple[int, str]]:
-        """Return (line number, line) pairs; any of \\n, \\r\\n and \\r ends a line, nothing else does."""
-        text = self.text
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        return list(enumerate(text.split("\n"), start=1))
+        """Return (line number, line) pairs."""
+        return list(enumerate(lines_of(self.text), start=1))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return a text's lines; any of \\n, \\r\\n and \\r ends a line, nothing else does."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
