@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,9 @@ import interpunct
 from conftest import timed
 from interpunct import DecodeOptions, Restorer, Transcript, Word, corpora, formats
 from interpunct.errors import ModelError, UnknownNameError
+from interpunct.features import Features
 from interpunct.formats import WriteOptions
+from interpunct.models import Scores
 
 LONG = "and then we went to the station because the train was late but nobody knew why it was so "
 
@@ -112,6 +116,37 @@ def test_restorer_takes_documents_one_after_another(restorer: Restorer) -> None:
     results = restorer.restore_all(documents())  # type: ignore[arg-type]
     assert next(results).text
     assert asked < 1000
+
+
+@pytest.mark.parametrize("count", [1, 5, 200])
+def test_restorer_hands_out_the_documents_before_an_error(restorer: Restorer, count: int) -> None:
+    def documents() -> Iterator[str]:
+        yield from ["so how are you"] * count
+        raise OSError("the disk is gone")
+
+    results = restorer.restore_all(documents())
+    assert [result.text for result in islice(results, count)] == [restorer.restore("so how are you").text] * count
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(results)
+
+
+def test_restorer_hands_out_no_document_that_was_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    restorer = interpunct.load("fast")
+    model = restorer.model
+    calls = 0
+
+    def forward(windows: Sequence[Features]) -> list[Scores]:
+        nonlocal calls
+        calls += 1
+        if calls == 9:  # of the second group of windows
+            raise ModelError("out of paper")
+        return type(model).forward(model, windows)  # type: ignore[attr-defined,no-any-return]
+
+    monkeypatch.setattr(model, "forward", forward)
+    results = restorer.restore_all(["so how are you", LONG * 6000])
+    assert next(results).text == "So how are you?"
+    with pytest.raises(ModelError, match="out of paper"):
+        next(results)
 
 
 def test_restorer_leaves_no_scar_at_window_joins(restorer: Restorer) -> None:

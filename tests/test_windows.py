@@ -154,13 +154,14 @@ def test_score_tells_what_went_wrong_while_it_worked_ahead() -> None:
         next(found)
 
 
-def test_score_hands_out_what_came_before_an_error_of_the_documents() -> None:
+@pytest.mark.parametrize("context", [Context(2), Context(None), Context(2, restart=True)], ids=str)
+def test_score_hands_out_what_came_before_an_error_of_the_documents(context: Context) -> None:
     def documents() -> Iterator[Features]:
-        yield from [numbered(2)] * 30
+        yield from [numbered(2)] * 29
         raise InputError("the disk is gone")
 
-    found = score(Echo(Context(2)), documents(), batch=2)
-    assert [next(found)[0] for _ in range(16)] == [*range(16)]
+    found = score(Echo(context), documents(), batch=2)
+    assert [next(found)[0] for _ in range(29)] == [*range(29)]
     with pytest.raises(InputError, match="the disk is gone"):
         list(found)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from interpunct import models, render
 from interpunct.decode import DecodeOptions, Decoder
+from interpunct.decode.pending import Pending
 from interpunct.decode.reading import Reading
 from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
@@ -126,15 +127,18 @@ class Restorer:
 
         done = 0
         beam = options.beam if options else 1
-        for index, scores in score(self.model, features(), beam=beam):
+        pending = Pending(score(self.model, features(), beam=beam))
+        while (block := pending.next()) is not None:
+            index, scores = block
             while done < index:
                 yield waiting.popleft().result(watch)
                 done += 1
             waiting[0].take(waiting[0].reading.take(scores), watch)
             if progress is not None:
                 progress(len(waiting[0].words), len(waiting[0].transcript))
-        while waiting:
+        while waiting and waiting[0].reading.whole:
             yield waiting.popleft().result(watch)
+        pending.tell()
 
     def _heard(
         self, transcript: Transcript, audio: str | Path | None, options: DecodeOptions

@@ -101,7 +101,7 @@ def _by_mark(_context: click.Context, _option: click.Parameter, values: Iterable
     multiple=True,
     callback=_by_mark,
     metavar="MARK=P",
-    help="Write MARK where its probability reaches P.",
+    help="Write MARK, where it is the likeliest mark, from the probability P on.",
 )
 @click.option(
     "--scale",

@@ -3,9 +3,9 @@
 In: words and their scores, block after block. Out: the same words with text recased, mark, case and
 confidences filled. A mark's confidence is the model's probability of the label chosen. Marks of a kind (`, : —`, or
 `. ! ;`) stand together against none and the other kinds, so that a place where something must stand is not left empty
-because it is not clear which. With a threshold for a mark, it is written exactly where it is the likeliest mark and its
-probability reaches the threshold; without one, where its kind is likelier than none. The end of a document or of a
-speaker's turn closes a sentence.
+because it is not clear which. The likeliest mark of the likeliest kind is written where its kind is likelier than none;
+one that has a threshold, exactly where its own probability, as the model tells it, reaches that. The end of a document
+or of a speaker's turn closes a sentence.
 
 What the model cannot know stays as it is: words in another script, and tokens without letters or digits
 (but a mark given as a word of its own is decided anew with the others, and its word left empty).

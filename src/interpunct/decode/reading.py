@@ -44,6 +44,11 @@ class Reading:
         self._units_done = 0
         self._tokens_done = 0
 
+    @property
+    def whole(self) -> bool:
+        """Whether the scores of all units were taken."""
+        return self._units_done == len(self._first)
+
     def take(self, scores: Scores) -> Scores | None:
         """Take the scores of the next units; return those of the tokens that are complete with them, if any is."""
         self._held.append(scores)

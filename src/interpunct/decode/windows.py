@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from threading import Event
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from interpunct.decode.pending import Pending, groups
 from interpunct.decode.steps import write
 from interpunct.features import Features
 from interpunct.labels import SENTENCE_MARKS
@@ -55,8 +55,7 @@ def score(
 def _in_turn(model: Model, documents: Iterable[Features], *, batch: int, beam: int) -> Iterator[tuple[int, Scores]]:
     """Take documents side by side, each window where the one before it left off."""
     words = model.context.words
-    numbered = iter(enumerate(documents))
-    while group := list(islice(numbered, batch)):
+    for group in groups(enumerate(documents), batch):
         blocks: dict[int, list[Scores]] = {index: [] for index, _ in group}
         begin = dict.fromkeys(blocks, 0)
         going = {index: features for index, features in group if len(features)}
@@ -122,9 +121,9 @@ def _overlapping(
     model: Model, documents: Iterable[Features], context: Context, *, batch: int, beam: int
 ) -> Iterator[tuple[int, Scores]]:
     windows = cut(documents, context.words or 1, context.overlap)
-    groups = iter(lambda: list(islice(windows, batch * _BATCHES_AHEAD)), [])
     blend = _Blend()
-    for group, found in _one_ahead(groups, partial(_scored_group, model, batch=batch, beam=beam)):
+    together = groups(windows, batch * _BATCHES_AHEAD)
+    for group, found in _one_ahead(together, partial(_scored_group, model, batch=batch, beam=beam)):
         for window, scores in zip(group, found, strict=True):
             yield window.document, blend.add(window, scores)
 
@@ -144,34 +143,13 @@ def _scored_group(model: Model, group: Sequence[Window], stopped: Event, *, batc
     return [found[index] for index in range(len(group))]
 
 
-class _Pending(Generic[T]):
-    """Items, one after another; an error that they end in is told only when it is asked for."""
-
-    def __init__(self, items: Iterator[T]) -> None:
-        self._items = items
-        self._failure: Exception | None = None
-
-    def next(self) -> T | None:
-        """Return the next item, or None where there are no more."""
-        try:
-            return next(self._items, None)
-        except Exception as error:
-            self._failure = error
-            return None
-
-    def tell(self) -> None:
-        """Raise the error, if there was one."""
-        if self._failure is not None:
-            raise self._failure
-
-
 def _one_ahead(items: Iterator[T], work: Callable[[T, Event], R]) -> Iterator[tuple[T, R]]:
     """Yield items with what work makes of each, which is already at the next one while the caller has the last.
 
     A network computes without Python's lock, so that the caller's Python and the network share the machine. Where the
     items end in an error, those before it are worked on first. A caller who leaves does not wait: work is told to stop.
     """
-    stopped, pending = Event(), _Pending(items)
+    stopped, pending = Event(), Pending(items)
     item, following = pending.next(), pending.next()
     if item is not None and following is None:  # most documents are this short: no thread for them
         yield item, work(item, stopped)
