@@ -137,6 +137,19 @@ def test_evaluate_counts_every_unit_of_rttm(tmp_path: Path) -> None:
     assert (found.metrics["su_er"]["correct"], found.metrics["su_er"]["missed"]) == (1, 1)
 
 
+def test_evaluate_ends_a_unit_without_a_speaker_after_anybodys_last_word(tmp_path: Path) -> None:
+    rows = ["LEXEME t 1 0 0.5 hi lex <NA>", "LEXEME t 1 1 0.5 there lex A", "LEXEME t 1 2 0.5 bob lex A"]
+    (tmp_path / "r.rttm").write_text("".join(f"{row} <NA>\n" for row in [*rows, "SU t 1 0 2.6 <NA> statement <NA>"]))
+    found = interpunct.evaluate(tmp_path / "r.rttm", text("Hi there bob."), metrics=["su_er"])
+    assert (found.metrics["su_er"]["reference"], found.metrics["su_er"]["correct"]) == (1, 1)
+
+
+def test_evaluate_takes_a_line_separator_for_no_segment(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("so we left\u2028now and then\nyes\n", encoding="utf-8")
+    found = interpunct.evaluate(tmp_path / "r.txt", text("so we left now and then. yes."), metrics=["su_er"])
+    assert found.metrics["su_er"]["reference"] == 2
+
+
 def test_evaluate_names_which_sides_differ() -> None:
     with pytest.raises(InputError, match="reference 2 has 'b', hypothesis has 'c'"):
         interpunct.evaluate([text("a c"), text("a b")], text("a c"))

@@ -166,18 +166,28 @@ def _with_speakers(words: list[Word], turns: list[Unit]) -> list[Word]:
     return named
 
 
-def _with_marks(words: tuple[Word, ...], units: list[Unit]) -> tuple[Word, ...]:
-    """Give the last word of each unit the mark of the unit's subtype."""
+def last_words(words: Sequence[Word], units: Iterable[Unit]) -> list[int | None]:
+    """Return the place of the last word of each unit, None where it has none.
+
+    A unit's words are those inside it of its speaker, or of nobody; a unit without a speaker is anybody's.
+    """
     middles = _Middles(words)
-    marked = list(words)
+    found: list[int | None] = []
     for unit in units:
-        mark = _MARKS.get(unit.subtype, "")
         own = (
             index
             for index in reversed(middles.inside(unit))
             if unit.speaker is None or words[index].speaker in (None, unit.speaker)
         )
-        last = next(own, None)
+        found.append(next(own, None))
+    return found
+
+
+def _with_marks(words: tuple[Word, ...], units: Sequence[Unit]) -> tuple[Word, ...]:
+    """Give the last word of each unit the mark of the unit's subtype."""
+    marked = list(words)
+    for unit, last in zip(units, last_words(words, units), strict=True):
+        mark = _MARKS.get(unit.subtype, "")
         if last is not None and mark and not words[last].mark:
             marked[last] = replace(marked[last], mark=mark)
     return tuple(marked)

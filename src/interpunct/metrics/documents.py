@@ -7,8 +7,7 @@ ends; in RTTM where its SU lines end.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,9 +17,9 @@ import numpy as np
 from interpunct import formats
 from interpunct.errors import InputError
 from interpunct.formats import Source
-from interpunct.formats.rttm import Unit, read_units
+from interpunct.formats.rttm import Unit, last_words, read_units
 from interpunct.metrics.boundaries import Mask, boundaries, boundaries_of_lines, is_segment_per_line
-from interpunct.transcript import Transcript, Word
+from interpunct.transcript import Transcript
 
 Scored = str | Path | Transcript | Mapping[str, Transcript]
 """A file, a folder, a transcript, or transcripts by name."""
@@ -114,21 +113,12 @@ def _side_of(transcript: Transcript, source: Source, form: str, segments: Segmen
     return _side(transcript)
 
 
-def _unit_ends(transcript: Transcript, units: Sequence[Unit]) -> Mask:
-    """Mark the last word of each SU, whatever its subtype; a word belongs to the unit that its middle falls into."""
+def _unit_ends(transcript: Transcript, units: Iterable[Unit]) -> Mask:
+    """Mark the last word of each SU, whatever its subtype."""
     ends = boundaries(transcript.marks)
-    middles = np.array([_middle(word) for word in transcript.words])
-    for unit in units:
-        if f"{unit.file}:{unit.channel}" == transcript.source:
-            inside = np.flatnonzero((middles >= unit.start) & (middles <= unit.end))
-            said = [place for place in inside.tolist() if transcript.words[place].speaker in (None, unit.speaker)]
-            if said or len(inside):
-                ends[said[-1] if said else inside[-1]] = True
+    own = (unit for unit in units if f"{unit.file}:{unit.channel}" == transcript.source)
+    ends[[last for last in last_words(transcript.words, own) if last is not None]] = True
     return ends
-
-
-def _middle(word: Word) -> float:
-    return (word.start + word.end) / 2 if word.start is not None and word.end is not None else math.nan
 
 
 def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Side]) -> list[Document]:
