@@ -92,6 +92,11 @@ def test_cues_without_any_time_are_an_error_and_without_words_are_none() -> None
     assert list(cues(Transcript(()))) == []
 
 
+def test_cues_without_anything_to_show_are_none() -> None:
+    words = (Word("Yes", 0.0, 0.5, mark="."), Word("", 5.0, 5.5), Word("No", 9.0, 9.5, mark="."))
+    assert [(cue.start, cue.lines) for cue in cues(Transcript(words))] == [(0.0, ("Yes.",)), (9.0, ("No.",))]
+
+
 def test_cue_limits_refuse_nonsense() -> None:
     with pytest.raises(InputError, match="line_characters"):
         CueLimits(line_characters=0)

@@ -27,6 +27,12 @@ def test_sentences_end_at_closing_marks_speakers_and_the_end() -> None:
     ]
 
 
+def test_sentences_keep_words_of_which_nothing_is_left() -> None:
+    words = (Word(""), Word("Yes", mark="."), Word(""), Word(""), Word("I", mark=""), Word("", speaker="B"))
+    found = list(render.sentences(Transcript(words)))
+    assert [(s.first, s.last, s.text) for s in found] == [(0, 3, "Yes."), (4, 4, "I"), (5, 5, "")]
+
+
 def test_sentences_are_not_cut_by_abbreviations_or_numbers() -> None:
     found = list(render.sentences(Transcript(parse_text("Dr. Wu paid 3.5 to U.S. banks, e.g. two. Fine."))))
     assert [s.text for s in found] == ["Dr. Wu paid 3.5 to U.S. banks, e.g. two.", "Fine."]

@@ -164,3 +164,9 @@ def test_stm_sniff_knows_stm(text: str) -> None:
 )
 def test_stm_sniff_refuses_the_rest(text: str) -> None:
     assert not STM.sniff(Source("x", text.encode()))
+
+
+def test_write_leaves_out_a_segment_without_text() -> None:
+    words = (Word("", 0.0, 0.5, speaker="A"), Word("yes", 1.0, 1.5, speaker="B", mark="."))
+    (line,) = write(Transcript(words)).splitlines()
+    assert line.endswith("B 1.0 1.5 yes.")

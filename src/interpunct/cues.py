@@ -86,7 +86,8 @@ def cues(transcript: Transcript, limits: CueLimits | None = None, *, recut: bool
     limits = limits or CueLimits()
     layout = _Layout(words, limits)
     groups = None if recut else cues_as_read(words)
-    yield from layout.timed(layout.cut()) if groups is None else layout.as_read(groups)
+    found = layout.timed(layout.cut()) if groups is None else layout.as_read(groups)
+    yield from (cue for cue in found if any(cue.lines))  # words may have nothing left to show
 
 
 def cues_as_read(words: Sequence[Word]) -> list[tuple[int, int]] | None:

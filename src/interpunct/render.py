@@ -29,16 +29,19 @@ def text(transcript: Transcript) -> str:
 def sentences(transcript: Transcript) -> Iterator[Sentence]:
     """Cut a transcript after each closing mark and at each change of speaker.
 
+    Words of which nothing is left to show stay with the sentence before them.
+
     >>> [s.text for s in sentences(Transcript((Word("Yes", mark="."), Word("I", mark=""), Word("do", mark="."))))]
     ['Yes.', 'I do.']
     """
     words = transcript.words
-    first = 0
+    first, closed = 0, False
     for index, word in enumerate(words):
         following = words[index + 1] if index + 1 < len(words) else None
-        if following is None or word.mark in SENTENCE_MARKS or following.speaker != word.speaker:
+        closed = word.mark in SENTENCE_MARKS or (closed and not surface(word))
+        if following is None or following.speaker != word.speaker or (closed and surface(following)):
             yield _sentence(words, first, index)
-            first = index + 1
+            first, closed = index + 1, False
 
 
 def turns(transcript: Transcript) -> Iterator[Sentence]:

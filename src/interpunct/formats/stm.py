@@ -96,9 +96,9 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
         lasts = (sentence.last for sentence in render.sentences(transcript))
         for run in segments(transcript.words, lasts, "STM"):
             start, end = span(run)
-            if start is not None and end is not None:
+            text = render.join(run)
+            if start is not None and end is not None and text:
                 speaker = one_column(run[0].speaker or "", "unknown")
-                text = render.join(run)
                 # A first word that looks like a label is one no longer behind a label.
                 label = "<NA> " if _LABEL.match(text) else ""
                 yield f"{file} {channel} {speaker} {seconds(start)} {seconds(end)} {label}{text}\n"
