@@ -25,7 +25,8 @@ from interpunct.export.recover import recover
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_text
 from interpunct.models.batch import piece_batch
-from interpunct.models.folder import Description
+from interpunct.models.branch import BRANCH
+from interpunct.models.folder import LEXICON, Description
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.onnx import OnnxModel
 from interpunct.models.scores import Scores
@@ -303,6 +304,24 @@ def test_command_recovers_a_bundled_model_that_gives_the_same(name: str, tmp_pat
     back: Any = models.load(tmp_path / "back")
     right, found = logs(bundled.forward(windows()[:3]), "case"), logs(back.forward(windows()[:3]), "case")
     assert np.abs(np.exp(found) - np.exp(right)).max() < 0.1
+
+
+@pytest.mark.parametrize("way", ["export", "recover", "save"])
+def test_nothing_of_another_model_stays_in_the_folder(way: str, folder: Path, tmp_path: Path) -> None:
+    """A prosody branch and a lexicon are of one model alone."""
+    target = tmp_path / "used"
+    shutil.copytree(find_model("default"), target)
+    assert (target / BRANCH).exists()
+    assert (target / LEXICON).exists()
+    if way == "recover":
+        recover(folder / "small", target)
+    elif way == "save":
+        OnnxModel.load(folder / "small").save(target)
+    else:
+        recover(folder / "small", tmp_path / "back")
+        export(tmp_path / "back", target)
+    assert not (target / BRANCH).exists()
+    assert not (target / LEXICON).exists()
 
 
 def test_model_that_goes_on_forgets_its_factors(folder: Path, tmp_path: Path) -> None:

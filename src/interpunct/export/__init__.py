@@ -13,7 +13,7 @@ from pathlib import Path
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import load
 from interpunct.models.branch import BRANCH
-from interpunct.models.folder import LEXICON, PIECES, Description
+from interpunct.models.folder import LEXICON, PIECES, Description, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
@@ -54,7 +54,8 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
         options[WINDOWS_AT_ONCE] = graph.windows_at_once
     exported = replace(description, type="onnx", exported_from=description.type, options=options)
     exported.save(target)
-    for name in (PIECES, LEXICON, BRANCH, "CARD.md", "config.toml", "log.jsonl"):
+    take_along(folder, target, (PIECES, LEXICON, BRANCH))
+    for name in ("CARD.md", "config.toml", "log.jsonl"):
         if (folder / name).exists():
             shutil.copyfile(folder / name, target / name)
     return exported

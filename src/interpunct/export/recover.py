@@ -6,13 +6,13 @@ bytes took is gone; a model recovered from bytes and exported to bytes again is 
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import type_named
-from interpunct.models.folder import DESCRIPTION, LEXICON, Description
+from interpunct.models.branch import BRANCH
+from interpunct.models.folder import DESCRIPTION, LEXICON, Description, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
@@ -59,6 +59,5 @@ def recover(folder: str | Path, target: str | Path) -> Description:
         raise ModelError(f"{folder}: {GRAPH} is not what {DESCRIPTION} says: {reason}; export it again") from None
     target.mkdir(parents=True, exist_ok=True)
     model.save(target)
-    if (folder / LEXICON).exists():
-        shutil.copyfile(folder / LEXICON, target / LEXICON)
+    take_along(folder, target, (LEXICON, BRANCH))
     return description

@@ -7,7 +7,8 @@ In: a folder. Out: its description, checked. Every model type writes the same de
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,17 @@ class Described:
     def clitics(self) -> Clitics:
         """Whether the model reads "don't" as one word or as "do" and "n't"."""
         return "split" if self.description.options.get("clitics") == "split" else "joined"
+
+
+def take_along(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Copy the files of these names that a model has; of those it has not, none of another model's stays behind."""
+    if source.resolve() == target.resolve():
+        return
+    for name in names:
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)
+        else:
+            (target / name).unlink(missing_ok=True)
 
 
 def save_lexicon(lexicon: Mapping[str, str], folder: Path) -> None:

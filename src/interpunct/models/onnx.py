@@ -7,22 +7,17 @@ log-probabilities per task; vocabulary, labels and context stand beside it in th
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from interpunct.errors import ModelError
 from interpunct.features import Features
 from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.branch import BRANCH
-from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Described, Description
+from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Described, Description, take_along
 from interpunct.models.scores import Scores
 from interpunct.models.session import open_session
-
-if TYPE_CHECKING:
-    pass
 
 GRAPH = "model.onnx"
 WINDOWS_AT_ONCE = "windows_at_once"
@@ -73,9 +68,7 @@ class OnnxModel(Described):
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (DESCRIPTION, GRAPH, PIECES, LEXICON, BRANCH):
-            if (self._folder / name).exists() and folder.resolve() != self._folder.resolve():
-                shutil.copyfile(self._folder / name, folder / name)
+        take_along(self._folder, folder, (DESCRIPTION, GRAPH, PIECES, LEXICON, BRANCH))
 
     @classmethod
     def load(cls, folder: Path, *, threads: int | None = None) -> OnnxModel:

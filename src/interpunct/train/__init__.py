@@ -22,6 +22,7 @@ from interpunct.errors import ConfigError
 from interpunct.features import normalise
 from interpunct.labels import MARKS
 from interpunct.models import load, type_named
+from interpunct.models.branch import BRANCH
 from interpunct.models.encoded import Encoded, Tagged, joined, parts_of
 from interpunct.models.folder import Description, load_lexicon, save_lexicon
 from interpunct.models.loop_options import LoopOptions
@@ -140,6 +141,7 @@ def train(
     )
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
+    (folder / BRANCH).unlink(missing_ok=True)  # it was another model's
     known = {} if settings.model.start is None else load_lexicon(Path(settings.model.start))
     save_lexicon(known | _surface_forms(lexicon, settings.data.lexicon_count), folder)
     (folder / "config.toml").write_text(config.dump(settings), encoding="utf-8")

@@ -31,6 +31,7 @@ from interpunct.transcript import Transcript, Word
 
 _TEXTS = ("model", "marks")  # the fields of `Places` that are no arrays
 _LATER = (*_TEXTS, "read", "fits")
+_ALIKE = 0.01  # how far apart a network's probabilities may be that was cut into other batches
 Log = Callable[[str], None]
 Recorded = tuple[Transcript, Path | None]
 """A transcript and its recording, where there is one."""
@@ -133,13 +134,12 @@ def _said(model: Model, documents: Sequence[Transcript]) -> tuple[tuple[str, ...
     return marks, np.concatenate(logs), np.array(right)
 
 
-def reread(model: Model, kept: Places, documents: Iterable[Recorded]) -> Places | None:
-    """Return what was heard at documents with what another model says of them; None where they are others by now."""
-    today = [transcript for transcript, _ in documents]
-    if kept.read.tolist() != list(map(_sum, today)):
-        return None
-    marks, logs, right = _said(model, [document for document, fits in zip(today, kept.fits, strict=True) if fits])
-    return replace(kept, logs=logs, right=right, model=model.name, marks=marks)
+def _taught_by(model: Model, kept: Places, documents: Sequence[Transcript]) -> bool:
+    """Say whether what is kept is this model's opinion: by its name, and by what it says of the first document."""
+    if (kept.model, kept.marks) != (model.name, tuple(model.labels.get("mark", ()))):
+        return False
+    _, logs, _ = _said(model, documents[:1])
+    return np.allclose(np.exp(logs), np.exp(kept.logs[: len(logs)]), atol=_ALIKE)
 
 
 def _sum(document: Transcript) -> int:
@@ -158,21 +158,25 @@ def gathered(
 ) -> Places:
     """Return a corpus's places from a file of this model's, or gather them into it; see `read`.
 
-    Of another model's file what was heard is taken, where the documents are those of today, word by word.
+    A file is of use only where its documents are those of today, word by word; of another model's what was heard is
+    taken.
     """
+    recorded = list(islice(read(spec, aligned=aligned), documents))
     places: Places | None = None
     if path.exists():
         kept = Places.load(path)
-        if (kept.model, kept.marks) == (model.name, tuple(model.labels.get("mark", ()))):
-            return kept
         whose = f"{path}: of {kept.model or 'a model not named'} with {len(kept.marks)} marks"
-        if len(kept.read):
-            _tell(log, f"{whose}; reading anew")
-            places = reread(model, kept, islice(read(spec, aligned=aligned), documents))
-        if places is None:
-            _tell(log, f"{whose}, or of other documents; gathering anew")
+        if kept.read.tolist() == [_sum(transcript) for transcript, _ in recorded]:
+            fitting = [transcript for (transcript, _), fits in zip(recorded, kept.fits, strict=True) if fits]
+            if _taught_by(model, kept, fitting):
+                return kept
+            _tell(log, f"{whose}, or of another network of this name; reading anew")
+            marks, logs, right = _said(model, fitting)
+            places = replace(kept, logs=logs, right=right, model=model.name, marks=marks)
+        else:
+            _tell(log, f"{whose}, and of other documents; gathering anew")
     if places is None:
-        places = gather(model, islice(read(spec, aligned=aligned), documents), log)
+        places = gather(model, recorded, log)
     places.save(path)
     return places
 
