@@ -159,9 +159,12 @@ def test_write_makes_a_whole_file_or_none(tmp_path: Path) -> None:
     assert "yes." in target.read_text()
 
 
-def test_write_refuses_half_a_character(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["talk.txt", "talk.parquet"])
+def test_write_refuses_half_a_character(name: str, tmp_path: Path) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="the extra [tables] is not installed")
     with pytest.raises(InputError, match="half a character"):
-        formats.write(Transcript((Word("x\ud800"),)), tmp_path / "talk.txt")
+        formats.write(Transcript((Word("x\ud800"),)), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -191,6 +194,8 @@ def test_source_tells_the_byte_that_is_not_utf8_and_takes_an_encoding() -> None:
     assert Source("x", b"abc \xe9", "latin-1").text == "abc é"
     with pytest.raises(InputError, match="unknown encoding"):
         _ = Source("x", b"abc", "latin-99").text
+    with pytest.raises(InputError, match="not undefined; use --encoding"):  # a codec that tells no byte
+        _ = Source("x", b"abc", "undefined").text
 
 
 def test_source_lines_take_any_line_end() -> None:

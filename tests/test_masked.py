@@ -101,7 +101,7 @@ def test_too_few_words_are_refused() -> None:
 def test_command_writes_a_folder_to_go_on_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Pack.of([Transcript(parse_text(TEXT * 400))], sources=("talks:train",)).save(tmp_path / "heard.pack")
+    Pack.of([Transcript(parse_text(TEXT * 400))], sources=("iwslt:train",)).save(tmp_path / "heard.pack")
     reads, before = made(seed=2), made(seed=2)
     asked: dict[str, object] = {}
     monkeypatch.setattr(Llama, "create", lambda **given: asked.update(given) or reads)
@@ -109,7 +109,8 @@ def test_command_writes_a_folder_to_go_on_from(
                  "--device", "cpu"]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["masked.py", *arguments])
     assert masked.main() == 0
-    assert asked["trained_on"] == ("talks:train",)
+    assert asked["trained_on"] == ("iwslt:train",)
+    assert asked["licence"] == "CC BY-NC-ND"
     assert "4,800 words" in capsys.readouterr().out
     on = Llama.go_on(tmp_path / "masked", name="teacher", version="1", options={"layer_dropout": 0.1})
     table = on.network.state_dict()["trunk.embedding.weight"]

@@ -29,6 +29,7 @@ from interpunct.models.llama import Llama, Trunk
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import UNKNOWN as HIDDEN
 from interpunct.train.pack import Pack
+from interpunct.train.specs import licences
 
 _LENGTH = 208
 """Pieces of a window, as a teacher reads them."""
@@ -124,6 +125,7 @@ def main() -> int:
     model = Llama.create(
         name="masked", version="1", labels={"mark": MARKS, "case": CASES},
         options={"pretrained": given.pretrained}, words=(), trained_on=pack.sources,
+        licence=licences(pack.sources),
     )  # fmt: skip
     text = torch.from_numpy(pack.encoded(model.vocabulary, {}).pieces)
     loop = LoopOptions(

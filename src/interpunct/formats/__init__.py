@@ -162,9 +162,9 @@ def written(transcripts: Iterable[Transcript], format: Format, options: WriteOpt
     """Yield the bytes of a file in a format."""
     if format.write is None:
         raise InputError(f"format {format.name!r} can be read but not written; use --to json")
-    for piece in format.write(transcripts, options):
-        try:
+    try:
+        for piece in format.write(transcripts, options):
             yield piece.encode("utf-8") if isinstance(piece, str) else piece
-        except UnicodeEncodeError as error:
-            what = f"{error.object[error.start]!r} is half a character and cannot be written as UTF-8; remove it"
-            raise InputError(what) from None
+    except UnicodeEncodeError as error:
+        what = f"{error.object[error.start]!r} is half a character and cannot be written as UTF-8; remove it"
+        raise InputError(what) from None

@@ -18,13 +18,13 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from interpunct.errors import InputError
+from interpunct.formats.nist import NUMBER
 
 T = TypeVar("T")
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SPACE_AND_SEPARATORS = re.compile(r"[ \t\n\r,:]*")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_TOKEN = re.compile(r"[^ \t\n\r\v\f]+")  # a no-break space belongs to its word
+_NUMBER = re.compile(NUMBER, re.ASCII)
 _LONG_NUMBER = re.compile(r"\d{1000}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPES = re.compile(
