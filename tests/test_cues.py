@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import timed
-from interpunct.cues import CueLimits, cues, timeline
+from interpunct.cues import CueLimits, cues
 from interpunct.errors import InputError
 from interpunct.labels import parse_words
+from interpunct.timeline import timeline
 from interpunct.transcript import Transcript, Word
 
 TALK = (

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from interpunct import render
 from interpunct.labels import parse_text
 from interpunct.transcript import Transcript, Word
@@ -31,6 +33,20 @@ def test_sentences_keep_words_of_which_nothing_is_left() -> None:
     words = (Word(""), Word("Yes", mark="."), Word(""), Word(""), Word("I", mark=""), Word("", speaker="B"))
     found = list(render.sentences(Transcript(words)))
     assert [(s.first, s.last, s.text) for s in found] == [(0, 3, "Yes."), (4, 4, "I"), (5, 5, "")]
+
+
+def test_sentences_inside_a_subtitle_have_the_times_of_its_cues() -> None:
+    said = "So we left. Who knows? Yes."
+    words = list(parse_text(said))
+    words[0], words[-1] = replace(words[0], start=1.0), replace(words[-1], end=6.6)
+    transcript = Transcript(tuple(words))
+    found = [(s.start, s.end, s.text) for s in render.sentences(transcript)]
+    assert found == [(1.0, 3.4, "So we left."), (3.4, 5.6, "Who knows?"), (5.6, 6.6, "Yes.")]
+    assert transcript.words[3].start is None
+
+
+def test_sentences_of_words_without_times_have_none() -> None:
+    assert [(s.start, s.end) for s in render.sentences(Transcript(parse_text("So. Yes.")))] == [(None, None)] * 2
 
 
 def test_sentences_are_not_cut_by_abbreviations_or_numbers() -> None:

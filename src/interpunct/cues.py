@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
 from interpunct.errors import InputError
 from interpunct.labels import SENTENCE_MARKS, ends_with_own_period, surface
+from interpunct.timeline import timeline
 from interpunct.transcript import Transcript, Word
 
 _LONG_PAUSE_S = 2.0  # nobody reads on over such a silence: a cue always ends there
 _CLAUSE_PAUSE_S = 0.3
-_CHARACTERS_SPOKEN_PER_S = 15.0
 _OPENS_A_CLAUSE = frozenset(
     "and but or so because that which who when where while if then although though since as than".split()
 )
@@ -33,10 +32,6 @@ _LEANS_ON_THE_NEXT = frozenset(
     "a an the my your his her its our their this these those of to in on at by for from with into no not "
     "very is are was were be been i we you he she they it who mr mrs ms dr and or but".split()
 )
-
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -280,28 +275,3 @@ class _Layout:
             broken.append(" ".join(filter(None, self.forms[begin:stop])))
             stop = begin
         return tuple(broken[::-1])
-
-
-def timeline(words: Sequence[Word], lengths: Ints) -> tuple[Floats, Floats]:
-    """Return a start and an end for each word.
-
-    Known times stand. A missing one lies between its known neighbours, shared out by the words' lengths; the
-    recording begins at 0, and behind the last known time words follow at an ordinary pace.
-    """
-    known = np.array([np.nan if time is None else time for word in words for time in (word.start, word.end)])
-    anchors = np.flatnonzero(~np.isnan(known))
-    if not len(anchors):
-        raise InputError("no word has a time, and subtitles need some; use a timed input, or --to plain")
-    # A word's start and end are its length apart, an end and the next start are not.
-    weights = np.zeros(len(known))
-    weights[1::2] = lengths
-    places = np.cumsum(weights)
-    anchor_places, anchor_times = places[anchors], known[anchors]
-    if anchors[0] > 0:
-        anchor_places, anchor_times = np.append(-1.0, anchor_places), np.append(0.0, anchor_times)
-    behind = places[-1] - places[anchors[-1]]
-    if behind:
-        anchor_places = np.append(anchor_places, places[-1])
-        anchor_times = np.append(anchor_times, known[anchors[-1]] + behind / _CHARACTERS_SPOKEN_PER_S)
-    times = np.where(np.isnan(known), np.interp(places, anchor_places, anchor_times), known)
-    return times[0::2], np.maximum(times[0::2], times[1::2])
