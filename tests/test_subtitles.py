@@ -83,6 +83,8 @@ def test_vtt_sample_gives_speakers_and_inline_times() -> None:
         "1\n00:00:01,500 --> 00:00:02,250\nHello you.\n",
         "\ufeff1\r\n00:00:01,500 --> 00:00:02,250\r\nHello\r\nyou.\r\n\r\n",
         "0:00:01.5-->0:00:02.25 X1:0\nHello you.",
+        "1\n00:00:01,500 --> 00:00:02,250 Hello you.\n",
+        "00:00:01,500 --> 00:00:02,250   Hello\nyou.\n",
         "made by hand\n\n00:01,500 --> 00:02,25\n\nHello\n\nyou.\n",
         "WEBVTT\n\n00:01.500 --> 00:02.250 line:0\nHello you.\n\nNOTE hello\nthere\n",
         "WEBVTT title\nKind: captions\n\nSTYLE\na { b }\n\nfirst\n00:01,5 --> 00:02,25\nHello you.\n\n",
@@ -101,6 +103,11 @@ def test_subtitles_number_before_a_timing_is_not_text_but_a_number_said_is() -> 
     text = "1\n00:01,0 --> 00:02,0\n1984\n\n2\n00:02,0 --> 00:03,0\n42\n3\n00:03,0 --> 00:04,0\nyes\n\n"
     assert tokens(read(text)) == "1984 42 yes"
     assert tokens(read("WEBVTT\n\n00:01.0 --> 00:02.0\n42\n\n00:02.0 --> 00:03.0\nyes\n")) == "42 yes"
+
+
+def test_subtitles_without_cues_are_empty() -> None:
+    for text in ("", "\n", "WEBVTT\n", "WEBVTT\n\nNOTE nobody\nspoke\n\nSTYLE\na { b }\n"):
+        assert not read(text).words
 
 
 def test_subtitles_arrow_in_text_is_text() -> None:
@@ -210,12 +217,16 @@ def test_srt_line_said_twice_is_read_twice() -> None:
             "ends at 4.9 s, before its start",
         ),
         ("1\n00:00:01,0 --> 00:00:x2,0\na\n", 2, "no timing; write it like"),
+        ("1\n00:00:01,0 -> 00:00:02,0\na\n\n2\n00:00:03,0 --> 00:00:04,0\nb\n", 2, "no timing; write it like"),
+        ("1\n00:00:01,0 --> 00:00:02,0\na\n\n2\n00:00:03,0 —> 00:00:04,0\nb\n", 6, "no timing; write it like"),
+        ("WEBVTT\n\nNOTE yes\n\nso how are you\n", None, "no timing like .* in it; give subtitles"),
+        ("so how are you\n", None, "no timing like .* in it; give subtitles"),
         ("1\n00:01,0 --> 00:02,0\na\n-00:00:03,0 --> 00:00:04,0\nb\n", 4, "no timing"),
         ("WEBVTT\n\n00:01.0 --> 00:03.0\na<00:02.0> b<00:01.5> c\n", 3, "inline time"),
         ("WEBVTT\n\n00:01.0 --> 00:03.0\na<00:04.0> b\n", 3, "inline time"),
     ],
 )
-def test_subtitles_error_names_the_timing_line(text: str, line: int, what: str) -> None:
+def test_subtitles_error_names_the_timing_line(text: str, line: int | None, what: str) -> None:
     with pytest.raises(InputError, match=what) as caught:
         read(text)
     assert caught.value.line == line
@@ -233,6 +244,7 @@ def test_subtitles_sniff_refuses_prose() -> None:
     for text in (
         "",
         "WEBVTTX\n",
+        "WEBVTT is a format that i like\n",
         "At 10:15 --> we left.\n",
         "1\n2\n3\n",
         "It began at 00:00:01,000 and ended.\n",

@@ -20,24 +20,29 @@ from interpunct.formats.vtt import TIME, ShownCue, escaped, row, time_of, unroll
 from interpunct.labels import parse_words
 from interpunct.transcript import Transcript, Word
 
-_TIMING = re.compile(rf"\s*{TIME}\s*-->\s*{TIME}(?:\s.*)?", re.ASCII)
+_TIMING = re.compile(rf"\s*{TIME}\s*-->\s*{TIME}(?:\s(.*))?", re.ASCII)
+# Two times and another arrow between them, as people and programs write it by mistake.
+_ALMOST_TIMING = re.compile(rf"\s*{TIME}\s*(?:[-–—=]{{1,3}}\s?>|→|--&gt;)\s*{TIME}(?:\s.*)?", re.ASCII)
+_SETTINGS = re.compile(r"\s*(?:[A-Za-z]\w*:\S*\s*)*")
 _CLOCK_LIKE = re.compile(r"\s*[-+]?\d+:")
 _NUMBER_LIKE = re.compile(r"\s*[-+]?\d")
 _HEADER = re.compile(r"\s*WEBVTT(?:[ \t\r\n]|\Z)")
+_ASIDE = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)\b")
 _LINE_END = re.compile(r"\r\n?|\n")
 # In the head of a subtitle file a cue is never far: a number, a title or a comment may stand before it.
 _FIRST_ROWS = 10
 
 
 def sniff_vtt(source: Source) -> bool:
-    """Know WebVTT by its header."""
-    return _HEADER.match(source.head) is not None
+    """Know WebVTT by its header, alone on its line or before cues."""
+    header = _HEADER.match(source.head)
+    return header is not None and ("-->" in source.head or not source.lines()[0][1].replace("WEBVTT", "", 1).strip())
 
 
 def sniff_srt(source: Source) -> bool:
-    """Know SRT by a timing line among the first lines."""
-    rows = [line for line in _LINE_END.split(source.head) if line.strip()]
-    return not sniff_vtt(source) and any(map(_TIMING.fullmatch, rows[:_FIRST_ROWS]))
+    """Know SRT by a timing line among the first lines, be it well or almost well written."""
+    rows = [line for line in _LINE_END.split(source.head) if line.strip()][:_FIRST_ROWS]
+    return not sniff_vtt(source) and any(_TIMING.fullmatch(line) or _ALMOST_TIMING.fullmatch(line) for line in rows)
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -63,11 +68,13 @@ def _cues(source: Source) -> Iterator[ShownCue]:
         if times is not None:
             if timing is not None:
                 yield ShownCue(*timing, tuple(map(row, _without_number(rows) if collecting else rows)))
-            start, end = time_of(*times.groups()[:4]), time_of(*times.groups()[4:])
+            start, end = time_of(*times.groups()[:4]), time_of(*times.groups()[4:8])
             if end < start:
                 raise InputError(f"cue ends at {end} s, before its start {start} s; mend the times", line=number)
-            timing, rows, collecting = (number, start, end), [], True
-        elif "-->" in line and _is_broken_timing(line, before):
+            behind = times[9] or ""
+            timing, collecting = (number, start, end), True
+            rows = [] if _SETTINGS.fullmatch(behind) else [behind]  # some write a cue's text behind its times
+        elif _is_broken_timing(line, before):
             raise InputError(f"{line.strip()!r} is no timing; write it like 00:00:01,000 --> 00:00:02,500", line=number)
         elif collecting:
             # An empty line ends a VTT cue; in SRT, text goes on after one until the next cue. A row of one
@@ -79,11 +86,15 @@ def _cues(source: Source) -> Iterator[ShownCue]:
         before = line
     if timing is not None:
         yield ShownCue(*timing, tuple(map(row, rows)))
+    elif any(not _ASIDE.match(block) for block in re.split(r"\n\s*\n", source.text.strip()) if block):
+        raise InputError("no timing like 00:00:01,000 --> 00:00:02,500 in it; give subtitles, or --from plain")
 
 
 def _is_broken_timing(line: str, before: str) -> bool:
     """Tell a timing that cannot be read from text with an arrow in it."""
     in_its_place = not before.strip() or before.strip().isdecimal()
+    if "-->" not in line:
+        return in_its_place and _ALMOST_TIMING.fullmatch(line) is not None
     return bool((_CLOCK_LIKE if not in_its_place else _NUMBER_LIKE).match(line))
 
 
