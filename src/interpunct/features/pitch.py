@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from interpunct.audio.sound import RATE, Samples
 from interpunct.errors import MissingExtraError
+from interpunct.offline import keep_offline
 
 HOP = 256
 HOP_S = HOP / RATE
@@ -84,6 +85,7 @@ def _thin(result: Any) -> tuple[Values, Values]:
 
 @cache
 def _detector() -> Any:
+    keep_offline()
     try:
         from swift_f0 import SwiftF0
     except ImportError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpunct.errors import ModelError
+from interpunct.offline import keep_offline
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def open_session(path: Path, *, threads: int | None, remedy: str) -> onnxruntime.InferenceSession:
     """Open a file; `remedy` is what to do where that fails."""
+    keep_offline()
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
