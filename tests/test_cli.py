@@ -335,6 +335,28 @@ def test_tables_list_what_there_is(interpunct: Command, name: str) -> None:
     assert {"models": "default", "formats": "textgrid", "corpora": "earnings21", "metrics": "wisebe"}[name] in got.out
 
 
+@pytest.mark.parametrize("command", ["models", "evaluate --reference a.txt --reference b.txt --hypothesis a.txt"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_tables_in_a_pipe_are_utf8_whatever_the_locale(command: str, encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("So — we left. Yes.")
+    (tmp_path / "b.txt").write_text("So, we left. Yes.")
+    program = [sys.executable, "-m", "interpunct", *command.split()]
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert any(letter > "\x7f" for letter in done.stdout.decode("utf-8"))
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no /dev/stdout")
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "-"])
+def test_restore_writes_into_an_open_file_and_not_over_it(output: str, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("hello")
+    command = f"(echo before; {sys.executable} -m interpunct convert x.txt --to txt -o {output}; echo after) > log.txt"
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "log.txt").read_text() == "before\nhello\nafter\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"log.txt", "x.txt"}
+
+
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("so how are you " * 20_000)
     command = f"{sys.executable} -m interpunct convert {tmp_path}/x.txt | head -c 10"

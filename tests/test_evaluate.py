@@ -156,6 +156,8 @@ def test_evaluate_names_which_sides_differ() -> None:
 
 
 def test_evaluate_refuses_nothing_to_score() -> None:
+    with pytest.raises(InputError, match="no name; is a variable empty"):
+        interpunct.evaluate("", text("a"))
     with pytest.raises(InputError, match="nothing to score"):
         interpunct.evaluate([], text("a"))
     with pytest.raises(InputError, match="nothing to score"):

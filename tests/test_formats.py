@@ -168,6 +168,15 @@ def test_write_refuses_half_a_character(name: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_write_leaves_a_file_as_private_as_it_was(mode: int, tmp_path: Path) -> None:
+    target = tmp_path / "talk.txt"
+    target.touch()
+    target.chmod(mode)
+    formats.write(Transcript((Word("yes", mark="."),)), target)
+    assert (target.stat().st_mode & 0o777, target.read_text()) == (mode, "yes.\n")
+
+
 def test_write_takes_the_format_from_the_extension(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no format has the extension"):
         formats.write(Transcript(()), tmp_path / "talk.xyz")
@@ -189,12 +198,14 @@ def test_source_decodes_by_bom(data: bytes, text: str) -> None:
 
 
 def test_source_tells_the_byte_that_is_not_utf8_and_takes_an_encoding() -> None:
+    with pytest.raises(InputError, match="not ascii at byte 4; use another --encoding"):
+        _ = Source("x", b"abc \xe9", "ascii").text
     with pytest.raises(InputError, match="not UTF-8 at byte 4; use --encoding"):
         _ = Source("x", b"abc \xe9").text
     assert Source("x", b"abc \xe9", "latin-1").text == "abc é"
     with pytest.raises(InputError, match="unknown encoding"):
         _ = Source("x", b"abc", "latin-99").text
-    with pytest.raises(InputError, match="not undefined; use --encoding"):  # a codec that tells no byte
+    with pytest.raises(InputError, match="not undefined; use another --encoding"):  # a codec that tells no byte
         _ = Source("x", b"abc", "undefined").text
 
 

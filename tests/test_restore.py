@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import interpunct
 from conftest import timed
 from interpunct import DecodeOptions, Restorer, Transcript, Word, corpora, formats
-from interpunct.errors import ModelError, UnknownNameError
+from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
 from interpunct.formats import WriteOptions
 from interpunct.models import Scores
@@ -156,6 +156,23 @@ def test_restorer_leaves_no_scar_at_window_joins(restorer: Restorer) -> None:
     shifted = restorer.restore("well " * 37 + text).words[37:]
     differing = sum(a.mark != b.mark for a, b in zip(alone[100:], shifted[100:], strict=True))
     assert differing <= 0.02 * len(alone)
+
+
+@pytest.mark.parametrize(("existing", "right"), [("redo", "And so it goes."), ("keep", "... And so it goes."),
+                                                 ("fill", "... And so it goes.")])  # fmt: skip
+def test_restorer_leaves_a_mark_at_the_beginning_where_what_exists_stays(
+    restorer: Restorer, existing: str, right: str
+) -> None:
+    options = DecodeOptions(existing=existing)  # type: ignore[arg-type]
+    assert restorer.restore("... and so it goes", options).text == right
+
+
+def test_restorer_refuses_what_is_no_document(restorer: Restorer) -> None:
+    for wrong in (None, 5, [5]):
+        with pytest.raises(InputError, match="give a Transcript, words or a string"):
+            restorer.restore(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="several documents"):
+        restorer.restore_all("so how are you")
 
 
 ODD = ["", "   \n\t ", "one", "I", "x" * 100_000, "a\x07b\x1b[0m c", "\u200b \u202e", "x\ud800y", "♪ ♪", "... ."]

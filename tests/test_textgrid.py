@@ -79,8 +79,8 @@ def test_textgrid_read_takes_praats_encodings_and_line_ends(encoding: str, line_
 
 def test_textgrid_read_prefers_the_word_tier_and_drops_its_silences() -> None:
     phones = [(0.0, 1.0, "HH")]
-    words = [(0.0, 0.5, "<eps>"), (0.5, 1.0, "Hi"), (1.0, 2.0, "sil"), (2.0, 3.0, " ")]
-    assert spans(read(short(phones=phones, Words=words))) == [("Hi", 0.5, 1.0)]
+    words = [(0.0, 0.5, "<eps>"), (0.5, 1.0, "Hi"), (1.0, 2.0, "sil"), (2.0, 3.0, " "), (3.0, 4.0, "SIL")]
+    assert spans(read(short(phones=phones, Words=words))) == [("Hi", 0.5, 1.0), ("SIL", 3.0, 4.0)]
 
 
 def test_textgrid_read_falls_back_to_the_first_tier_with_text() -> None:

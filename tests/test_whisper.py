@@ -234,9 +234,10 @@ def test_whisper_written_has_a_segment_a_sentence() -> None:
         Word("I", 1.0, 1.1, 0.8, mark=""),
         Word("do", 1.1, 1.5, 0.7, mark="."),
     )
-    document = json.loads(written(Transcript(words)))
+    document = json.loads(written(Transcript(words, model="some 1")))
     assert document["text"] == "Yes. I do."
     assert document["language"] == "en"
+    assert "language" not in json.loads(written(Transcript(words)))  # nobody knows
     assert document["segments"][1] == {
         "id": 1, "start": 1.0, "end": 1.5, "text": " I do.",
         "words": [

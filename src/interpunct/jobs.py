@@ -234,7 +234,7 @@ def plan(inputs: Sequence[str], output: str | None, options: JobOptions) -> list
     if options.to is not None and formats.named(options.to).write is None:
         raise InputError(f"format {options.to!r} can be read but not written; use --to json")
     paths = expand(inputs)
-    if output is None:
+    if output is None or output == "-":
         return [Job(path, given=_read_once(path)) for path in paths]
     if not output:
         raise InputError("the output has no name; is a variable empty?")

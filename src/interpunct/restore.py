@@ -104,6 +104,8 @@ class Restorer:
 
         `progress` is told again and again how many of a document's words are done, and how many it has.
         """
+        if isinstance(documents, str | Transcript):
+            raise InputError("restore_all takes several documents; give a list of them, or one to restore")
         return self._restore(((document, None) for document in documents), options, progress)
 
     def _restore(
@@ -207,6 +209,8 @@ def as_transcript(document: Document) -> Transcript:
     """
     if isinstance(document, str):
         return Transcript(parse_text(document))
+    if not isinstance(document, Transcript | Iterable):
+        raise InputError(f"{document!r} is no document; give a Transcript, words or a string")
     words = document.words if isinstance(document, Transcript) else tuple(map(_as_word, document))
     if any(word.mark is None and word.case is None for word in words):
         words = tuple(map(_parsed, words))

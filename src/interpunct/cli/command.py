@@ -12,7 +12,7 @@ import click
 
 import interpunct
 from interpunct.cli import listening, listing, restoring, scoring, training
-from interpunct.cli.terminal import complain, forget_stdout
+from interpunct.cli.terminal import complain, forget_stdout, speak_unicode
 from interpunct.errors import InterpunctError
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -38,6 +38,7 @@ for _command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    speak_unicode()
     debug = "--debug" in arguments
     try:
         code = cli.main(arguments, prog_name="interpunct", standalone_mode=False)

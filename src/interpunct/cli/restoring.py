@@ -56,7 +56,7 @@ def io_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--lines", is_flag=True, help="Plain text: one sentence a line."),
         click.option("--to", "to", type=known, metavar="FORMAT", help="Output format; without it the input's."),
         click.option("--from", "from_", type=known, metavar="FORMAT", help="Input format; the content decides."),
-        click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it."),
+        click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it, or with -."),
     ):
         command = option(command)
     return command

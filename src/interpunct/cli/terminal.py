@@ -5,6 +5,7 @@ In: rows, messages. Out: a table on standard output, an error of one line on sta
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -37,6 +38,16 @@ def complain(message: str) -> None:
     """Say in one line, on standard error, what is wrong."""
     if sys.stderr is not None:
         click.echo(f"interpunct: error: {' '.join(message.split())}", err=True)
+
+
+def speak_unicode() -> None:
+    """Write UTF-8 into pipes and files, whatever their locale; on a terminal that lacks a letter, write a ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def forget_stdout() -> None:

@@ -8,7 +8,8 @@ one that has a threshold, exactly where its own probability, as the model tells 
 or of a speaker's turn closes a sentence.
 
 What the model cannot know stays as it is: words in another script, and tokens without letters or digits
-(but a mark given as a word of its own is decided anew with the others, and its word left empty).
+(but a mark given as a word of its own is decided anew with the others, and its word left empty, unless what exists is
+to stay).
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Decoder:
             if kind.readable:
                 closing = scores.tasks["mark"][row] if ends_turn and mark is not None else None
                 word = self._decided(word, kind, mark, case, closing)
-            elif mark is not None and not self._fill_marks and standalone_mark(word.text) is not None:
+            elif mark is not None and self._options.existing == "redo" and standalone_mark(word.text) is not None:
                 word = replace(word, text="", raw=word.token, mark="", case="lower")  # its mark is decided anew
             if ends_turn or kind.spoken:
                 self._opens = bool(ends_turn) or word.mark in SENTENCE_MARKS

@@ -7,6 +7,7 @@ whose order is the order of sniffing: the strictest first, plain text last.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -42,6 +43,8 @@ FORMATS: dict[str, str] = {
     "iwslt": "interpunct.formats.iwslt:IWSLT",
     "plain": "interpunct.formats.plain:PLAIN",
 }
+_OPEN = re.compile(r"/dev/(?:stdout|stderr|fd/(\d{1,9}))")
+_NUMBERS = {"stdout": 1, "stderr": 2}
 _UMASK = os.umask(0)
 os.umask(_UMASK)  # it can only be read by setting it; done once, before there are threads
 ALIASES = {"txt": "plain", "text": "plain"}
@@ -131,9 +134,13 @@ def write_all(
 def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file beside its place and rename it: it appears whole or not at all.
 
-    A link is followed; a device or a pipe is written into.
+    A link is followed; a device or a pipe is written into, and so is what is open already, like /dev/stdout.
     """
     try:
+        if (is_open := _OPEN.fullmatch(str(path))) is not None:
+            with os.fdopen(os.dup(int(is_open[1] or _NUMBERS[path.name])), "wb") as stream:
+                stream.writelines(pieces)
+            return
         path = path.resolve()
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as device:
@@ -150,8 +157,8 @@ def _write_beside(path: Path, pieces: Iterable[bytes]) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
-        # mkstemp makes it private, and a result is not: it is as open as any new file.
-        Path(beside).chmod(0o666 & ~_UMASK)
+        # mkstemp makes it private, and a result is not: it is as open as the file that was there, or as any new one.
+        Path(beside).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_UMASK)
         Path(beside).replace(path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)

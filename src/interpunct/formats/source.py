@@ -64,7 +64,8 @@ class Source:
         except UnicodeError as error:
             what = "UTF-8" if encoding.startswith("utf-8") else encoding
             where = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
-            raise InputError(f"not {what}{where}; use --encoding", path=self.name) from None
+            another = "another " if self.encoding else ""
+            raise InputError(f"not {what}{where}; use {another}--encoding", path=self.name) from None
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
             what = "binary data (a NUL character); give a text file, or --encoding utf-16-le for UTF-16 without a BOM"

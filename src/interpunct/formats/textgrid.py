@@ -162,7 +162,7 @@ def _word_intervals(tiers: list[_Tier]) -> list[_Interval]:
         found += [
             interval._replace(speaker=name["speaker"])
             for interval in tier.intervals
-            if interval.text.strip() and interval.text.strip().lower() not in _SILENCES
+            if interval.text.strip() and interval.text.strip() not in _SILENCES
         ]
     if not named:
         texts = ([interval for interval in tier.intervals if interval.text.strip()] for tier in tiers)

@@ -197,7 +197,9 @@ def _document(transcript: Transcript) -> dict[str, Any]:
         _segment(index, sentence, transcript.words[sentence.first : sentence.last + 1])
         for index, sentence in enumerate(render.sentences(transcript))
     ]
-    return {"text": render.text(transcript), "segments": segments, "language": "en"}
+    # Only English is restored; what was merely converted may be in any language.
+    language = {"language": "en"} if transcript.model else {}
+    return {"text": render.text(transcript), "segments": segments} | language
 
 
 def _segment(index: int, sentence: Sentence, words: tuple[Word, ...]) -> dict[str, Any]:

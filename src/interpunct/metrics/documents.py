@@ -71,6 +71,8 @@ def read_documents(given: Scored, options: ReadOptions | None = None) -> dict[st
         return {given.source: _side(given)}
     if isinstance(given, Mapping):
         return {name: _side(transcript) for name, transcript in given.items()}
+    if not str(given):
+        raise InputError("an input has no name; is a variable empty?")
     path = Path(given)
     if not path.is_dir():
         return _read_file(path, options)
