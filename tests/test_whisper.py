@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpunct import render
 from interpunct.errors import InputError
 from interpunct.formats.format import WriteOptions
 from interpunct.formats.source import Source
@@ -261,3 +262,24 @@ def test_whisper_written_several_are_read_as_several() -> None:
     found = list(WHISPER.read(Source("talk.json", text.encode())))
     assert [len(transcript) for transcript in found] == [1, 0, 1]
     assert written() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "whole"),
+    [
+        ("Hello big world.", "Hello world.", "Hello big world."),
+        ("So hello, world now", "hello, world", "So hello, world now"),
+        ("Yes. Hello - world", "Hello - world", "Yes. Hello - world"),
+        ("Hello world", "Hello word", "Hello word"),
+        ("Something else altogether was said", "Hello world", "Hello world"),
+        ("こんにちは世界です", "こんにちは 世界", "こんにちは 世界"),
+        ("", "Hello world", "Hello world"),
+    ],
+)
+def test_whisper_reads_what_the_text_has_and_the_words_have_not(text: str, said: str, whole: str) -> None:
+    words = [{"word": f" {token}", "start": place, "end": place + 1} for place, token in enumerate(said.split())]
+    transcript = read({"segments": [{"text": text, "start": 0, "end": 9, "words": words}]})
+    assert render.text(transcript) == whole
+    timed = [word.start for word in transcript.words if word.start is not None]
+    assert timed == sorted(timed)
+    assert len(timed) >= len([token for token in said.split() if token != "-"])

@@ -4,7 +4,8 @@ In: openai-whisper, faster-whisper (also its word tuples), whisperX, whisper.cpp
 API's verbose_json, and the Transformers pipeline's chunks. Out: openai-whisper's shape with a segment a
 sentence. Where only a segment is timed, its first word gets its start and its last word its end. A piece
 that continues a word (" follow" + "-up", " 4" + ",754") is joined to it, as the segment's text has it; the
-joined word has the first start, the last end and the lowest probability, marks left aside.
+joined word has the first start, the last end and the lowest probability, marks left aside. A word that stands in a
+segment's text but not among its words has no times.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import chain
 from typing import Any
 
 from interpunct import render
+from interpunct.align import align
 from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
@@ -78,9 +80,31 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
     spaced = _is_spaced(chain.from_iterable(pieces))
     for segment, entries in zip(segments, pieces, strict=True):
         if entries:
-            yield from _joined(entries, lambda text: spaced and text[0] in string.punctuation)
+            words = list(_joined(entries, lambda text: spaced and text[0] in string.punctuation))
+            yield from _with_missing(words, (located.string(segment, "text") or "").split())
         else:
             yield from _phrase(segment)
+
+
+def _with_missing(words: list[Word], tokens: list[str]) -> list[Word]:
+    """Put back, without times, what a segment's text says and its words do not."""
+    said = [word.text.strip() for word in words]
+    if not tokens or _letters(said) == _letters(tokens):
+        return words
+    places = align(tokens, said).places.tolist()
+    missing = [place for place in sorted({*range(len(tokens))} - {*places}) if _letters([tokens[place]])]
+    if 2 * len(missing) > len(tokens):
+        return words  # the text is of something else
+    whole: list[Word] = []
+    for place, word in [*zip(places, words, strict=True), (len(tokens), words[-1])]:
+        while missing and missing[0] < place:
+            whole.append(Word(tokens[missing.pop(0)], speaker=word.speaker))
+        whole.append(word)
+    return whole[:-1]
+
+
+def _letters(texts: Iterable[str]) -> str:
+    return "".join(letter for text in texts for letter in text.lower() if letter.isalnum())
 
 
 def _entries(segment: dict[str, Any]) -> Iterator[Piece]:
