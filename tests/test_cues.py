@@ -114,6 +114,18 @@ def test_timeline_shares_missing_times_out_by_length() -> None:
     assert ends.tolist() == [2.0, 6.0, 8.0]
 
 
+def test_timeline_leaves_silence_where_nothing_says_that_somebody_spoke() -> None:
+    words = [Word("in", 2.0, 3.0), Word("2014"), Word("yes", 70.0, 71.0), Word("x" * 15), Word("no", None, 90.0)]
+    starts, ends = timeline(words, np.array([2, 15, 3, 15, 15]))
+    assert (starts[1], ends[1]) == (3.0, 4.0)
+    assert (starts[3], ends[3], starts[4]) == (88.0, 89.0, 89.0)
+
+
+def test_timeline_keeps_the_one_time_that_a_word_has() -> None:
+    starts, ends = timeline([Word("a", 0.0, 12.0), Word("b", None, 8.0)], np.array([2, 2]))
+    assert (starts[1], ends[1]) == (8.0, 8.0)
+
+
 def test_timeline_begins_at_zero_and_goes_on_behind_the_last_known_time() -> None:
     words = [Word("aa"), Word("bb", 2.0, 3.0), Word("c" * 15)]
     starts, ends = timeline(words, np.array([2, 2, 15]))

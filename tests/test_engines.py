@@ -55,7 +55,7 @@ def test_engine_reads_a_pipe_into_a_folder(engine: str, jobs: int, tmp_path: Pat
     pipe, file = tmp_path / "said.txt", tmp_path / "b.txt"
     os.mkfifo(pipe)
     file.write_text("hello b")
-    writing = Thread(target=pipe.write_text, args=("hello a",))
+    writing = Thread(target=pipe.write_text, args=("hello a",), daemon=True)
     writing.start()
     work = plan([str(pipe), str(file)], f"{tmp_path}/out/", JobOptions())
     assert [outcome.error for outcome in run(engine, work, JobOptions(), jobs=jobs)] == [None, None]

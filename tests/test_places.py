@@ -106,6 +106,18 @@ def test_another_model_reads_anew_what_was_heard_once(
     assert len(lines) == 1
 
 
+def test_places_take_marks_that_were_corrected(
+    corpus: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.npz"
+    before = gathered(Even(), "a:train", path)
+    talk, _ = document()
+    marked = replace(talk, words=(replace(talk.words[0], mark=","), *talk.words[1:]))
+    monkeypatch.setattr(places_module, "read", lambda *_, **__: [(marked, None)])
+    found = gathered(Even(), "a:train", path)
+    assert found.right.tolist() == [1, *before.right[1:]]
+
+
 @pytest.mark.parametrize("name", ["even 1", "even 2"])
 @pytest.mark.parametrize("change", ["word", "time", "more"])
 def test_places_of_other_documents_are_gathered_anew(

@@ -158,3 +158,10 @@ def test_rttm_sniff_knows_rttm_by_its_types() -> None:
     assert RTTM.sniff(Source("x", b"SPEAKER f 1 0.5 2.5 <NA> <NA> ann <NA> <NA>\r\n"))
     assert not RTTM.sniff(Source("x", b"SPEAKER of the house\nLEXEME is a word\nSU is a unit\n"))
     assert not RTTM.sniff(Source("x", b"f 1 ann 0.5 2.5 hello there\n" * 3))
+
+
+def test_rttm_written_ends_a_unit_with_the_last_word_that_is_there() -> None:
+    words = (Word("you", 0.0, 1.0, mark="?"), Word("", 1.0, 1.2), Word("fine", 2.0, 3.0, mark="."), Word("", 3.0, 3.1))
+    rows = [line.split() for line in write(Transcript(words)).splitlines()]
+    assert [row[6] for row in rows if row[0] == "SU"] == ["question", "statement"]
+    assert [row[5] for row in rows if row[0] == "LEXEME" and row[5] in ("you", "fine")] == ["you", "fine"]

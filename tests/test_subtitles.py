@@ -84,6 +84,8 @@ def test_vtt_sample_gives_speakers_and_inline_times() -> None:
         "\ufeff1\r\n00:00:01,500 --> 00:00:02,250\r\nHello\r\nyou.\r\n\r\n",
         "0:00:01.5-->0:00:02.25 X1:0\nHello you.",
         "1\n00:00:01,500 --> 00:00:02,250 Hello you.\n",
+        "1\n00:00:01,500 --> 00:00:02,250 align: start size=50% position:50 %\nHello you.\n",
+        "1\n00:00:01,500 --> 00:00:02,250 A:start L:80%\nHello you.\n",
         "00:00:01,500 --> 00:00:02,250   Hello\nyou.\n",
         "made by hand\n\n00:01,500 --> 00:02,25\n\nHello\n\nyou.\n",
         "WEBVTT\n\n00:01.500 --> 00:02.250 line:0\nHello you.\n\nNOTE hello\nthere\n",
@@ -105,7 +107,17 @@ def test_subtitles_number_before_a_timing_is_not_text_but_a_number_said_is() -> 
     assert tokens(read("WEBVTT\n\n00:01.0 --> 00:02.0\n42\n\n00:02.0 --> 00:03.0\nyes\n")) == "42 yes"
 
 
+def test_subtitles_clock_in_the_text_is_text() -> None:
+    assert tokens(read("1\n00:01,000 --> 00:02,000\n\n9:00 -> 10:30 is when\n")) == "9:00 -> 10:30 is when"
+
+
+def test_subtitles_many_colons_take_no_time() -> None:
+    assert len(read(f"00:01,0 --> 00:02,0 {'b:' * 5000} x\nyes\n").words) == 3
+
+
 def test_subtitles_without_cues_are_empty() -> None:
+    assert VTT.sniff(Source("x", b"WEBVTT Kind: captions; Language: en\n"))
+    assert VTT.sniff(Source("x", b"WEBVTT - nobody spoke\n\nNOTE x\n"))
     for text in ("", "\n", "WEBVTT\n", "WEBVTT\n\nNOTE nobody\nspoke\n\nSTYLE\na { b }\n"):
         assert not read(text).words
 
@@ -246,6 +258,7 @@ def test_subtitles_sniff_refuses_prose() -> None:
         "WEBVTTX\n",
         "WEBVTT is a format that i like\n",
         "At 10:15 --> we left.\n",
+        "9:00 -> 10:30 breakfast\n3:2 => 4:1\n",
         "1\n2\n3\n",
         "It began at 00:00:01,000 and ended.\n",
     ):

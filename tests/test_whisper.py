@@ -271,6 +271,10 @@ def test_whisper_written_several_are_read_as_several() -> None:
         ("So hello, world now", "hello, world", "So hello, world now"),
         ("Yes. Hello - world", "Hello - world", "Yes. Hello - world"),
         ("Hello world", "Hello word", "Hello word"),
+        ("you can not go to the big house", "you cannot go to the house", "you cannot go to the big house"),
+        ("it has 50 000 of them", "it has 50,000 of them", "it has 50,000 of them"),
+        ("I am twenty five", "I am 25", "I am 25"),
+        ("<|0.00|> Hello world <|1.00|> now", "Hello world", "Hello world now"),
         ("Something else altogether was said", "Hello world", "Hello world"),
         ("こんにちは世界です", "こんにちは 世界", "こんにちは 世界"),
         ("", "Hello world", "Hello world"),
@@ -283,3 +287,7 @@ def test_whisper_reads_what_the_text_has_and_the_words_have_not(text: str, said:
     timed = [word.start for word in transcript.words if word.start is not None]
     assert timed == sorted(timed)
     assert len(timed) >= len([token for token in said.split() if token != "-"])
+
+
+def test_whisper_reads_words_without_letters() -> None:
+    assert not read({"segments": [{"text": "♪ ♪ yes", "words": [{"word": ""}]}]}).words

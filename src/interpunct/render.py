@@ -31,7 +31,7 @@ def text(transcript: Transcript) -> str:
 def sentences(transcript: Transcript) -> Iterator[Sentence]:
     """Cut a transcript after each closing mark and at each change of speaker.
 
-    Words of which nothing is left to show stay with the sentence before them.
+    Words of which nothing is left to show stay with the sentence of their speaker before them.
 
     >>> [s.text for s in sentences(Transcript((Word("Yes", mark="."), Word("I", mark=""), Word("do", mark="."))))]
     ['Yes.', 'I do.']

@@ -23,8 +23,9 @@ _CHARACTERS_SPOKEN_PER_S = 15.0
 def timeline(words: Sequence[Word], lengths: Ints) -> tuple[Floats, Floats]:
     """Return a start and an end for each word.
 
-    Known times stand. A missing one lies between its known neighbours, shared out by the words' lengths; the
-    recording begins at 0, and behind the last known time words follow at an ordinary pace.
+    Known times stand. A missing one lies between its known neighbours, shared out by the words' lengths. Where nothing
+    says that speech filled the time between them, as a cue does from its first word's start to its last one's end, and
+    around all known times, words follow one another at an ordinary pace.
     """
     known = np.array([np.nan if time is None else time for word in words for time in (word.start, word.end)])
     anchors = np.flatnonzero(~np.isnan(known))
@@ -34,15 +35,28 @@ def timeline(words: Sequence[Word], lengths: Ints) -> tuple[Floats, Floats]:
     weights = np.zeros(len(known))
     weights[1::2] = lengths
     places = np.cumsum(weights)
-    anchor_places, anchor_times = places[anchors], known[anchors]
+    told = known.copy()
+    for before, after in zip(anchors[:-1].tolist(), anchors[1:].tolist(), strict=True):
+        spoken_s = (places[after] - places[before]) / _CHARACTERS_SPOKEN_PER_S
+        if after > before + 1 and known[after] - known[before] > spoken_s:
+            if after % 2 == 0:  # a start: silence may lie before it
+                told[after - 1] = known[before] + spoken_s
+            elif before % 2:  # from an end to an end: silence may lie behind the first
+                told[before + 1] = known[after] - spoken_s
+    anchors = np.flatnonzero(~np.isnan(told))
+    anchor_places, anchor_times = places[anchors], told[anchors]
     if anchors[0] > 0:
-        anchor_places, anchor_times = np.append(-1.0, anchor_places), np.append(0.0, anchor_times)
+        first = max(0.0, told[anchors[0]] - (places[anchors[0]] + 1) / _CHARACTERS_SPOKEN_PER_S)
+        anchor_places, anchor_times = np.append(-1.0, anchor_places), np.append(first, anchor_times)
     behind = places[-1] - places[anchors[-1]]
     if behind:
         anchor_places = np.append(anchor_places, places[-1])
-        anchor_times = np.append(anchor_times, known[anchors[-1]] + behind / _CHARACTERS_SPOKEN_PER_S)
-    times = np.where(np.isnan(known), np.interp(places, anchor_places, anchor_times), known)
-    return times[0::2], np.maximum(times[0::2], times[1::2])
+        anchor_times = np.append(anchor_times, told[anchors[-1]] + behind / _CHARACTERS_SPOKEN_PER_S)
+    times = np.where(np.isnan(told), np.interp(places, anchor_places, anchor_times), told)
+    starts, ends = times[0::2], times[1::2]
+    # Of a word that has one of its times, the other gives way.
+    starts = np.where(np.isnan(known[0::2]) & ~np.isnan(known[1::2]), np.minimum(starts, ends), starts)
+    return starts, np.maximum(starts, ends)
 
 
 def known_or_between(words: Sequence[Word]) -> list[tuple[float | None, float | None]]:

@@ -9,9 +9,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
+
+from interpunct.errors import InputError
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -30,6 +33,8 @@ def print_rich(renderable: Any) -> None:
     """Print what rich renders."""
     from rich.console import Console
 
+    if sys.stdout is None:
+        raise InputError("standard output is closed; give another")
     # A table in a pipe is for other programs: it is never folded.
     Console(width=None if sys.stdout.isatty() else 400).print(renderable)
 
@@ -44,10 +49,11 @@ def speak_unicode() -> None:
     """Write UTF-8 into pipes and files, whatever their locale; on a terminal that lacks a letter, write a ?."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            if stream.isatty():
-                stream.reconfigure(errors="replace")
-            else:
-                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            with suppress(ValueError):  # it is closed
+                if stream.isatty():
+                    stream.reconfigure(errors="replace")
+                else:
+                    stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def forget_stdout() -> None:

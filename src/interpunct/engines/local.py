@@ -8,9 +8,10 @@ from __future__ import annotations
 import multiprocessing
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from itertools import islice
 
 from interpunct.errors import InputError
 from interpunct.jobs import Job, JobOptions, Outcome, run_job
@@ -29,9 +30,14 @@ def run(
     context = multiprocessing.get_context("spawn")
     waiting, workers = deque(work), min(jobs, len(work))
     while waiting:
+        running: deque[Future[Outcome]] = deque()
+        following = iter(tuple(waiting))
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             try:
-                for outcome in pool.map(task, tuple(waiting)):
+                while waiting:
+                    # Few at a time: a pool that breaks with thousands in its queue can hang.
+                    running.extend(pool.submit(task, job) for job in islice(following, 2 * workers - len(running)))
+                    outcome = running.popleft().result()
                     waiting.popleft()
                     yield outcome
             except BrokenProcessPool:
@@ -40,3 +46,6 @@ def run(
                     lost = waiting.popleft()
                     yield Outcome(lost, error=InputError("its process was killed; is memory short?", path=lost.path))
                 workers = 1
+            finally:
+                for future in running:
+                    future.cancel()

@@ -43,7 +43,7 @@ FORMATS: dict[str, str] = {
     "iwslt": "interpunct.formats.iwslt:IWSLT",
     "plain": "interpunct.formats.plain:PLAIN",
 }
-_OPEN = re.compile(r"/dev/(?:stdout|stderr|fd/(\d{1,9}))")
+_OPEN = re.compile(r"/dev/(?:stdout|stderr)|/(?:dev|proc/self)/fd/(\d{1,9})")
 _NUMBERS = {"stdout": 1, "stderr": 2}
 _UMASK = os.umask(0)
 os.umask(_UMASK)  # it can only be read by setting it; done once, before there are threads
@@ -147,6 +147,8 @@ def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
                 device.writelines(pieces)
             return
         _write_beside(path, pieces)
+    except BrokenPipeError:
+        raise  # whoever read it has gone: nothing is wrong with the place
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be written: {reason}; choose another place", path=str(path)) from None

@@ -27,7 +27,8 @@ def write(transcripts: Iterable[Transcript], options: WriteOptions) -> Iterator[
         if index:
             yield "\n"
         for sentence in render.sentences(transcript) if options.lines else render.turns(transcript):
-            yield sentence.text + "\n"
+            if sentence.text:
+                yield sentence.text + "\n"
 
 
 PLAIN = Format(

@@ -201,11 +201,12 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
             spans = [word_span(word, n, "RTTM") for n, word in enumerate(words, start=sentence.first + 1)]
             speaker = one_column(sentence.speaker or "", _NA)
             start, end = min(start for start, _ in spans), max(end for _, end in spans)
-            closing = words[-1].mark or ""
+            last = next((word for word in reversed(words) if surface(word)), words[-1])
+            closing = last.mark or ""
             subtype = _SUBTYPES.get(closing, "unannotated")
             yield _row("SU", file, channel, start, end, _NA, subtype, speaker, None)
             for word, (start, end) in zip(words, spans, strict=True):
-                said = word is words[-1] and closing in _SAID_BY_SUBTYPE
+                said = word is last and closing in _SAID_BY_SUBTYPE
                 token = one_token(word.text if said else surface(word))
                 yield _row("LEXEME", file, channel, start, end, token, "lex", speaker, word.confidence)
 

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any
 
 from interpunct import render
-from interpunct.align import align
+from interpunct.align import NOWHERE, align
 from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
@@ -81,7 +81,8 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
     for segment, entries in zip(segments, pieces, strict=True):
         if entries:
             words = list(_joined(entries, lambda text: spaced and text[0] in string.punctuation))
-            yield from _with_missing(words, (located.string(segment, "text") or "").split())
+            tokens = (located.string(segment, "text") or "").split()
+            yield from _with_missing(words, [token for token in tokens if not _SPECIAL.fullmatch(token)])
         else:
             yield from _phrase(segment)
 
@@ -89,17 +90,20 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
 def _with_missing(words: list[Word], tokens: list[str]) -> list[Word]:
     """Put back, without times, what a segment's text says and its words do not."""
     said = [word.text.strip() for word in words]
-    if not tokens or _letters(said) == _letters(tokens):
+    if not words or not tokens or _letters(said) == _letters(tokens):
         return words
-    places = align(tokens, said).places.tolist()
-    missing = [place for place in sorted({*range(len(tokens))} - {*places}) if _letters([tokens[place]])]
-    if 2 * len(missing) > len(tokens):
+    found = align(tokens, said)
+    if 2 * found.correct < len(tokens):
         return words  # the text is of something else
     whole: list[Word] = []
-    for place, word in [*zip(places, words, strict=True), (len(tokens), words[-1])]:
-        while missing and missing[0] < place:
-            whole.append(Word(tokens[missing.pop(0)], speaker=word.speaker))
+    last, sure = -1, True
+    for place, equal, word in zip([*found.places, len(tokens)], [*found.equal, True], [*words, words[-1]], strict=True):
+        # Beside a word that is written otherwise, as "cannot" for "can not", nobody knows what is missing.
+        if sure and equal:
+            between = (token for token in tokens[last + 1 : place] if _letters([token]))
+            whole.extend(Word(token, speaker=word.speaker) for token in between)
         whole.append(word)
+        last, sure = (place, bool(equal)) if place != NOWHERE else (last, False)
     return whole[:-1]
 
 
@@ -219,7 +223,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
 def _document(transcript: Transcript) -> dict[str, Any]:
     segments = [
         _segment(index, sentence, transcript.words[sentence.first : sentence.last + 1])
-        for index, sentence in enumerate(render.sentences(transcript))
+        for index, sentence in enumerate(sentence for sentence in render.sentences(transcript) if sentence.text)
     ]
     # Only English is restored; what was merely converted may be in any language.
     language = {"language": "en"} if transcript.model else {}

@@ -127,18 +127,27 @@ def gather(model: Model, documents: Iterable[Recorded], log: Log | None = None) 
 def _said(model: Model, documents: Sequence[Transcript]) -> tuple[tuple[str, ...], Array, Ints]:
     """Return a model's marks, what it says of them at each place of documents, and which of them stands there."""
     marks = tuple(model.labels.get("mark", ()))
-    index = {mark: label for label, mark in enumerate(marks)}
     logs = [scores.tasks["mark"] for scores in score_tokens(model, [_texts(document) for document in documents])]
-    right = [index.get(taught_mark(word, marks) or "", IGNORED) if word.mark is not None else IGNORED
-             for document in documents for word in document.words]  # fmt: skip
-    return marks, np.concatenate(logs), np.array(right)
+    return marks, np.concatenate(logs), _right(marks, documents)
+
+
+def _right(marks: Sequence[str], documents: Sequence[Transcript]) -> Ints:
+    """Return which mark stands at each place of documents."""
+    index = {mark: label for label, mark in enumerate(marks)}
+    return np.array(
+        [
+            index.get(taught_mark(word, marks) or "", IGNORED) if word.mark is not None else IGNORED
+            for document in documents
+            for word in document.words
+        ]
+    )
 
 
 def _taught_by(model: Model, kept: Places, documents: Sequence[Transcript]) -> bool:
     """Say whether what is kept is this model's opinion: by its name, and by what it says of the first document."""
     if (kept.model, kept.marks) != (model.name, tuple(model.labels.get("mark", ()))):
         return False
-    _, logs, _ = _said(model, documents[:1])
+    _, logs, _ = _said(model, [next(document for document in documents if document.words)])
     return np.allclose(np.exp(logs), np.exp(kept.logs[: len(logs)]), atol=_ALIKE)
 
 
@@ -169,7 +178,7 @@ def gathered(
         if kept.read.tolist() == [_sum(transcript) for transcript, _ in recorded]:
             fitting = [transcript for (transcript, _), fits in zip(recorded, kept.fits, strict=True) if fits]
             if _taught_by(model, kept, fitting):
-                return kept
+                return replace(kept, right=_right(kept.marks, fitting))  # marks may have been corrected
             _tell(log, f"{whose}, or of another network of this name; reading anew")
             marks, logs, right = _said(model, fitting)
             places = replace(kept, logs=logs, right=right, model=model.name, marks=marks)
