@@ -117,6 +117,7 @@ def test_subtitles_many_colons_take_no_time() -> None:
 
 def test_subtitles_without_cues_are_empty() -> None:
     assert VTT.sniff(Source("x", b"WEBVTT Kind: captions; Language: en\n"))
+    assert VTT.sniff(Source("x", b"\r\nWEBVTT\r\n"))
     assert VTT.sniff(Source("x", b"WEBVTT - nobody spoke\n\nNOTE x\n"))
     for text in ("", "\n", "WEBVTT\n", "WEBVTT\n\nNOTE nobody\nspoke\n\nSTYLE\na { b }\n"):
         assert not read(text).words

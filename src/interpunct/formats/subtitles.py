@@ -25,7 +25,7 @@ _TIMING = re.compile(rf"\s*{TIME}\s*-->\s*{TIME}(?:\s(.*))?", re.ASCII)
 _EXACT = r"(?:\d{1,6}:)?\d{1,6}:\d{1,2}[.,]\d{1,9}"
 _ALMOST_TIMING = re.compile(rf"\s*{_EXACT}\s*(?:[-–—=]{{1,3}}\s?>|→|--&gt;)\s*{_EXACT}(?:\s.*)?", re.ASCII)
 _SETTINGS = re.compile(r"\s*(?:(?:align|line|position|size|region|vertical|[XY][12]|[ADLST])\s*[:=].*)?", re.IGNORECASE)
-_TITLE = re.compile(r"\s*WEBVTT[ \t]*(?:-.*|\w+:.*)?")
+_TITLE = re.compile(r"\s*WEBVTT(?:[ \t]*|[ \t]+(?:-|\w+:).*)(?:[\r\n]|\Z)")
 _CLOCK_LIKE = re.compile(r"\s*[-+]?\d+:")
 _NUMBER_LIKE = re.compile(r"\s*[-+]?\d")
 _HEADER = re.compile(r"\s*WEBVTT(?:[ \t\r\n]|\Z)")
@@ -37,8 +37,7 @@ _FIRST_ROWS = 10
 
 def sniff_vtt(source: Source) -> bool:
     """Know WebVTT by its header, before cues or with nothing but a title behind it."""
-    header = _HEADER.match(source.head)
-    return header is not None and ("-->" in source.head or _TITLE.fullmatch(source.lines()[0][1]) is not None)
+    return (_HEADER if "-->" in source.head else _TITLE).match(source.head) is not None
 
 
 def sniff_srt(source: Source) -> bool:
