@@ -17,6 +17,9 @@ from interpunct.errors import InputError
 from interpunct.jobs import Job, JobOptions, Outcome, run_job
 from interpunct.restore import Progress
 
+_AHEAD = 256
+"""Jobs in the pool at most: enough to go on behind a long one. A pool that breaks with thousands queued can hang."""
+
 
 def run(
     work: Sequence[Job], options: JobOptions, *, jobs: int = 1, progress: Progress | None = None
@@ -35,8 +38,7 @@ def run(
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             try:
                 while waiting:
-                    # Few at a time: a pool that breaks with thousands in its queue can hang.
-                    running.extend(pool.submit(task, job) for job in islice(following, 2 * workers - len(running)))
+                    running.extend(pool.submit(task, job) for job in islice(following, _AHEAD - len(running)))
                     outcome = running.popleft().result()
                     waiting.popleft()
                     yield outcome
