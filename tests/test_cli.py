@@ -123,6 +123,14 @@ def test_restore_of_several_documents_prints_an_object_a_line(interpunct: Comman
     assert all(json.loads(row)["interpunct"] == 1 for row in rows)
 
 
+def test_restore_of_a_folder_of_nothing_goes_on_with_the_others(interpunct: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.txt").write_text("so how are you")
+    got = interpunct("restore", tmp_path / "empty", tmp_path / "a.txt")
+    assert (got.code, got.out) == (1, "So how are you?\n")
+    assert f"{tmp_path / 'empty'}: a folder, and no file in it" in got.err
+
+
 def test_restore_of_several_documents_into_a_folder_of_subtitles(interpunct: Command, tmp_path: Path) -> None:
     got = interpunct("restore", SAMPLES / "ctm.ctm", "--to", "srt", "-o", f"{tmp_path}/out/")
     assert got.code == 0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpunct import formats
 from interpunct.errors import InputError
 from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE
 from interpunct.formats.format import Format
@@ -302,3 +303,25 @@ def test_cloud_formats_name_the_line_of_what_is_wrong(name: str, text: str, line
 @pytest.mark.parametrize("name", ALL)
 def test_cloud_formats_are_read_only(name: str) -> None:
     assert ALL[name].write is None
+
+
+def test_google_keeps_a_result_that_begins_with_the_word_of_the_one_before() -> None:
+    first = [{"word": "no", "startTime": "1s", "speakerTag": 1}]
+    last = [{"word": "no", "startTime": "5s", "speakerTag": 2}, {"word": "thanks", "startTime": "6s", "speakerTag": 2}]
+    (transcript,) = read(GOOGLE, google(first, last))
+    assert [word.start for word in transcript.words] == [1.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "best",
+    [{"content": "hello", "confidence": 0.9}, {"transcript": "hello", "timestamps": [["hello", 0.1, 0.5]]}],
+)
+def test_google_is_not_another_services_alternatives(best: dict[str, Any]) -> None:
+    source = Source("x.json", json.dumps({"results": [{"alternatives": [best]}]}).encode())
+    with pytest.raises(InputError, match="neither 'words' nor 'text' in it"):
+        list(formats.read_source(source))
+
+
+def test_google_says_what_an_alternative_lacks() -> None:
+    with pytest.raises(InputError, match="neither 'words' nor 'transcript'"):
+        read(GOOGLE, {"results": [{"alternatives": [{"content": "hello"}]}]})

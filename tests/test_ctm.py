@@ -106,6 +106,9 @@ def test_ctm_write_refuses_words_without_times_and_documents_of_one_name() -> No
         ("talk:A", ("talk", "A")),
         ("c:talk:2", ("c:talk", "2")),
         ("my talk.v2.srt", ("my_talk.v2", "1")),
+        ("calls/talks.jsonl#2", ("talks#2", "1")),
+        ("call.2024-01", ("call.2024-01", "1")),
+        ("v1.5", ("v1.5", "1")),
         ("", ("transcript", "1")),
         ("talk:", ("talk", "1")),
     ],
@@ -163,3 +166,10 @@ def test_ctm_sniff_knows_ctm(text: str) -> None:
 )
 def test_ctm_sniff_refuses_the_rest(text: str) -> None:
     assert not CTM.sniff(Source("x", text.encode()))
+
+
+def test_ctm_is_not_prose_with_numbers() -> None:
+    rows = b"there were 10 20 people\nthere are 30 40 houses\nthere will 50 60 be\n"
+    assert not CTM.sniff(Source("talk.txt", rows))
+    assert CTM.sniff(Source("talk", rows))
+    assert CTM.sniff(Source("talk.txt", b"talk A 0.1 0.2 so\n" * 3))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from interpunct import formats
 from interpunct.errors import InputError
 from interpunct.formats import located, word_entries
+from interpunct.formats.json_keys import json_keys
 from interpunct.formats.source import Source
 from interpunct.transcript import Transcript, Word
 
@@ -239,19 +240,20 @@ def test_parsed_keeps_one_word_for_an_entry() -> None:
     words = word_entries.parsed(entries)
     assert [(word.text, word.mark, word.start, word.end) for word in words] == [
         ("New York", ",", 1.0, 2.0),
+        ("", "", None, None),
         ("10\u00a0000", "", None, None),
         ("so", "?", 3.0, 4.0),
     ]
 
 
 @pytest.mark.parametrize("text", PROSE)
-def test_shape_of_prose_has_no_keys(text: str) -> None:
-    assert not located.shape(text)
+def test_json_keys_of_prose_are_none(text: str) -> None:
+    assert not json_keys(text)
 
 
-def test_shape_ignores_what_stands_in_strings() -> None:
+def test_json_keys_are_not_what_stands_in_strings() -> None:
     text = '{"text": "a \\"results\\": {\\"items\\": 1}", "a": [{"b": {"c": 1}}, {"d": 2}], "e": 1}'
-    assert located.shape(text) == {"text", "a", "a.b", "a.b.c", "a.d", "e"}
+    assert json_keys(text) == {"text", "a", "a.b", "a.b.c", "a.d", "e"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -311,3 +313,14 @@ def test_readers_survive_a_file_cut_off_anywhere(sample: str) -> None:
     for stop in range(0, len(whole), 11):
         result = read_or_refuse(FORMAT_OF_SAMPLE[sample], text[:stop])
         assert result is None or sample in ("jsonl.jsonl", "vosk_stream.json")
+
+
+@pytest.mark.parametrize("broken", ["", ", "])
+def test_json_keys_are_found_behind_a_long_text_of_a_whole_document(broken: str) -> None:
+    text = json.dumps({"text": "so " * 100_000, "segments": [{"words": [{"word": "so"}]}]})
+    found = json_keys(text if not broken else text[:-1] + broken)
+    assert found == ({"text"} if broken else {"text", "segments", "segments.words", "segments.words.word"})
+
+
+def test_json_keys_of_later_rows_are_those_of_the_head() -> None:
+    assert json_keys('{"a": 1}\n{"b": {"c": 1}}\n') == {"a", "b", "b.c"}

@@ -193,6 +193,12 @@ def test_su_er_by_time_scores_rttm_files(tmp_path: Path) -> None:
     assert evaluate_times(tmp_path / "r.rttm", tmp_path / "h.rttm", tolerance_s=0.0).metrics["su_er"]["error"] == 7 / 4
 
 
+def test_su_er_by_time_reads_any_encoding(tmp_path: Path) -> None:
+    (tmp_path / "r.rttm").write_bytes(su_lines(1.0, file="café").encode("latin-1"))
+    found = evaluate_times(tmp_path / "r.rttm", tmp_path / "r.rttm", encoding="latin-1")
+    assert found.metrics["su_er"]["error"] == 0
+
+
 def test_su_er_by_time_says_where_there_is_nothing_to_compare(tmp_path: Path) -> None:
     (tmp_path / "r.rttm").write_text("SPEAKER talk 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n")
     with pytest.raises(InputError, match=r"r\.rttm: no SU lines"):

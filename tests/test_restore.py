@@ -222,3 +222,23 @@ def test_restorer_keeps_all_words_and_times_of_a_real_recogniser(restorer: Resto
         result = restorer.restore(part)
         assert times(result.words) == times(part.words)
         assert [w.text.lower() for w in result.words] == [w.text.lower() for w in part.words]
+
+
+def test_restorer_takes_words_as_whisper_gives_them(restorer: Restorer) -> None:
+    spaced = [" so", " how ,", " are\n", " you"]
+    bare = restorer.restore(["so", "how,", "are", "you"])
+    assert restorer.restore(spaced).text == bare.text
+    given = [Word(text, index, index + 1) for index, text in enumerate(spaced)]
+    assert [(word.text, word.start) for word in restorer.restore(given).words] == [
+        (word.text, index) for index, word in enumerate(bare.words)
+    ]
+
+
+def test_restorer_redo_forgets_the_mark_of_a_word_of_nothing(restorer: Restorer) -> None:
+    words = [Word("so", mark="", case="lower"), Word("", mark=",", case="lower"), Word("far", mark="", case="lower")]
+    assert restorer.restore(words).words[1].mark == ""
+
+
+def test_restorer_knows_capitals_with_a_number_among_them(restorer: Restorer) -> None:
+    keep = DecodeOptions(existing="keep")
+    assert "I HAVE" not in restorer.restore("HELLO THERE I HAVE 42 DOGS AND A CAT", options=keep).text

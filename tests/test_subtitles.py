@@ -107,6 +107,20 @@ def test_subtitles_number_before_a_timing_is_not_text_but_a_number_said_is() -> 
     assert tokens(read("WEBVTT\n\n00:01.0 --> 00:02.0\n42\n\n00:02.0 --> 00:03.0\nyes\n")) == "42 yes"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("00:00:01,000 --> 00:00:02,000\nborn in\n1984\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in 1984 yes"),
+        ("1\n00:00:01,000 --> 00:00:02,000\nborn in\n2\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in yes"),
+        ("00:00:01,000 --> 00:00:02,000\nborn in\n\n2\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in yes"),
+        ("1\n\n00:00:01,000 --> 00:00:02,000\nborn\n\n2\n\n00:00:03,000 --> 00:00:04,000\nyes\n", "born yes"),
+        (srt((1, 2, "no"), (3, 4, "yes")).replace("\n", "\r\r\n"), "no yes"),
+    ],
+)
+def test_subtitles_number_is_told_from_a_year(text: str, expected: str) -> None:
+    assert tokens(read(text)) == expected
+
+
 def test_subtitles_clock_in_the_text_is_text() -> None:
     assert tokens(read("1\n00:01,000 --> 00:02,000\n\n9:00 -> 10:30 is when\n")) == "9:00 -> 10:30 is when"
 
@@ -119,6 +133,7 @@ def test_subtitles_without_cues_are_empty() -> None:
     assert VTT.sniff(Source("x", b"WEBVTT Kind: captions; Language: en\n"))
     assert VTT.sniff(Source("x", b"\r\nWEBVTT\r\n"))
     assert VTT.sniff(Source("x", b"WEBVTT - nobody spoke\n\nNOTE x\n"))
+    assert not VTT.sniff(Source("x", b"WEBVTT - how to write it\n\nIt begins with a header.\n"))
     for text in ("", "\n", "WEBVTT\n", "WEBVTT\n\nNOTE nobody\nspoke\n\nSTYLE\na { b }\n"):
         assert not read(text).words
 
@@ -128,9 +143,16 @@ def test_subtitles_arrow_in_text_is_text() -> None:
 
 
 def test_subtitles_mark_standing_alone_takes_no_time() -> None:
-    transcript = read(srt((0, 1, "Hello ."), (1, 2, "you\n-- there ?"), (2, 3, "!")))
+    transcript = read(srt((0, 1, "Hello ."), (1, 2, "you\n-- there ?")))
     assert spans(transcript) == [("Hello", 0.0, 1.0), ("you", 1.0, None), ("there", None, 2.0)]
     assert transcript.marks == (".", "—", "?")
+
+
+def test_subtitles_cue_of_marks_alone_keeps_its_time() -> None:
+    transcript = read(srt((0, 1, "Wait for"), (2, 3, "... !"), (4, 5, "it, yes")))
+    assert spans(transcript)[2] == ("...", 2.0, 3.0)
+    again = read(write(SRT, transcript, options=WriteOptions(recut=False)))
+    assert spans(again) == spans(transcript)
 
 
 def test_subtitles_opening_mark_is_a_word_of_its_own() -> None:

@@ -84,13 +84,20 @@ def test_textgrid_read_prefers_the_word_tier_and_drops_its_silences() -> None:
 
 
 def test_textgrid_read_falls_back_to_the_first_tier_with_text() -> None:
-    grid = short(empty=[(0, 9, "")], talk=[(1, 2, "sil is a word"), (3, 4, "")], other=[(0, 1, "no")])
+    grid = short(empty=[(0, 9, "")], talk=[(1, 2, "sil is a word"), (3, 4, "")], other=[(0.5, 2, "no")])
     assert spans(read(grid)) == [
         ("sil", 1.0, None),
         ("is", None, None),
         ("a", None, None),
         ("word", None, 2.0),
     ]
+
+
+def test_textgrid_read_takes_tiers_that_take_turns_for_speakers() -> None:
+    notes = [(0.0, 0.9, "greets"), (2.1, 3.9, "answers")]
+    grid = short(Ann=[(0, 1, "hello"), (4, 5, "good")], Bob=[(2, 4.2, "hi there")], gestures=notes)
+    spoken = [(word.text, word.start, word.speaker) for word in read(grid).words]
+    assert spoken == [("hello", 0.0, "Ann"), ("hi", 2.0, "Bob"), ("there", None, "Bob"), ("good", 4.0, "Ann")]
 
 
 def test_textgrid_read_passes_over_comments_and_point_tiers() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpunct import render
+from interpunct import formats, render
 from interpunct.errors import InputError
 from interpunct.formats.format import WriteOptions
 from interpunct.formats.source import Source
@@ -174,7 +174,9 @@ def test_whisper_reads_the_apis_words_rather_than_its_segments() -> None:
         "segments": [{"start": 0, "end": 1.5, "text": " Well, yes."}],
         "words": [{"word": "Well", "start": 0.25, "end": 0.5}, {"word": "yes", "start": 1, "end": 1.5}],
     }
-    assert timed(read(document)) == [("Well", 0.25, 0.5), ("yes", 1.0, 1.5)]
+    assert timed(read(document)) == [("Well,", 0.25, 0.5), ("yes.", 1.0, 1.5)]
+    bare = document | {"text": "Well then, yes and no."}
+    assert timed(read(bare))[0] == ("Well", 0.25, 0.5)
 
 
 def test_whisper_reads_chunks_of_words_and_of_phrases() -> None:
@@ -291,3 +293,18 @@ def test_whisper_reads_what_the_text_has_and_the_words_have_not(text: str, said:
 
 def test_whisper_reads_words_without_letters() -> None:
     assert not read({"segments": [{"text": "♪ ♪ yes", "words": [{"word": ""}]}]}).words
+
+
+def test_whisper_is_known_behind_a_text_of_an_hour() -> None:
+    words = [{"word": " so", "start": i / 2, "end": i / 2 + 0.5} for i in range(30_000)]
+    document = {"text": " so" * len(words), "segments": [{"text": " so" * len(words), "words": words}]}
+    source = Source("long.json", json.dumps(document).encode())
+    (transcript,) = formats.read_source(source)
+    assert len(transcript) == len(words)
+    assert transcript.words[-1].end == 15_000
+
+
+def test_whisper_leaves_rows_with_words_and_a_duration_to_jsonl() -> None:
+    row = {"id": "call-7", "duration": 1.5, "words": [{"word": "so", "conf": 0.5}]}
+    (transcript,) = formats.read_source(Source("rows.jsonl", json.dumps(row).encode()))
+    assert (transcript.source, transcript.words[0].confidence) == ("call-7", 0.5)

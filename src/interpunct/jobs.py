@@ -76,7 +76,8 @@ class Outcome:
 def expand(inputs: Iterable[str]) -> list[str]:
     """Turn files, folders and globs into files; nothing at all is standard input.
 
-    A folder gives the files in it, those in its own folders and hidden ones left out, in the order of their names.
+    A folder gives the files in it, those in its own folders and hidden ones left out, in the order of their names; one
+    that gives none stays, so that reading it says so, and the others go on.
     """
     paths: list[str] = []
     for given in inputs:
@@ -85,7 +86,7 @@ def expand(inputs: Iterable[str]) -> list[str]:
         if given == "-" or os.path.isfile(given):  # noqa: PTH113 - Path raises for names too long
             paths.append(given)
         elif os.path.isdir(given):  # noqa: PTH112
-            paths.extend(_files_in(Path(given)))
+            paths.extend(_files_in(Path(given)) or [given])
         else:
             found = sorted(filter(os.path.isfile, glob.glob(given, recursive=True)))  # noqa: PTH207
             paths.extend(found or [given])  # reading it will say what is wrong, and the others go on
@@ -94,12 +95,9 @@ def expand(inputs: Iterable[str]) -> list[str]:
 
 def _files_in(folder: Path) -> list[str]:
     try:
-        inside = sorted(str(file) for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}; check it", path=str(folder)) from None
-    if not inside:
-        raise InputError("the folder holds no files; give another", path=str(folder))
-    return inside
+        return sorted(str(file) for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
+    except OSError:
+        return []
 
 
 def run_job(job: Job, options: JobOptions, progress: Progress | None = None) -> Outcome:

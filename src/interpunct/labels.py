@@ -27,6 +27,8 @@ MARKS = ("", ",", ".", "?", "!", ":", ";", "—")
 SENTENCE_MARKS = frozenset(".?!")
 """Marks that end a sentence when text is written."""
 
+BLANKS = " \t\n\r\v\f"
+"""What parts words; a no-break space belongs to its word."""
 _THREE = {"!": ".", ";": ".", "…": ".", ":": ",", "—": ","}
 _STRONGEST_FIRST = "?!.;:—,"
 _MARK_CHARACTERS = frozenset(",.?!:;—–")
@@ -68,13 +70,13 @@ def to_three(mark: str) -> str:
 def split_token(token: str) -> tuple[str, str, str]:
     """Split one token into (text, mark, case), by its own looks alone.
 
-    >>> split_token('world."'), split_token("U.S.,"), split_token("wait..."), split_token("3.5")
-    (('world"', '.', 'lower'), ('U.S.', ',', 'upper'), ('wait...', '', 'lower'), ('3.5', '', 'lower'))
+    >>> split_token('world."'), split_token("U.S.,"), split_token("wait..."), split_token("yes ,")
+    (('world"', '.', 'lower'), ('U.S.', ',', 'upper'), ('wait...', '', 'lower'), ('yes', ',', 'lower'))
     """
     stop = len(token)
     while stop and (token[stop - 1] in _CLOSERS or token.endswith("--", 0, stop)):
         stop -= 1 if token[stop - 1] in _CLOSERS else 2  # "wait--" ends in a dash, "mid-" in a hyphen
-    core, tail = token[:stop], token[stop:]
+    core, tail = token[:stop].rstrip(BLANKS), token[stop:]
     if not tail or not core:
         return sys.intern(token), "", case_of(token)
     if tail.startswith(".") and not tail.startswith("..") and _is_abbreviation(core):

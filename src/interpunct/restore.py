@@ -22,7 +22,7 @@ from interpunct.decode.reading import Reading
 from interpunct.decode.windows import score
 from interpunct.errors import InputError, ModelError, UnknownNameError
 from interpunct.features import Features
-from interpunct.labels import parse_text, split_token
+from interpunct.labels import BLANKS, parse_text, split_token
 from interpunct.models import Listener, Model, Scores
 from interpunct.models.branch import Branch
 from interpunct.models.folder import load_lexicon
@@ -260,8 +260,8 @@ def _as_word(given: Word | str) -> Word:
 def _parsed(word: Word) -> Word:
     if word.mark is not None or word.case is not None:
         return word
-    text, mark, case = split_token(word.text)
-    return replace(word, text=text, raw=word.token, mark=mark, case=case)
+    text, mark, case = split_token(word.text.strip(BLANKS))  # Whisper's words begin with a space
+    return replace(word, text=text, raw=word.token.strip(BLANKS), mark=mark, case=case)
 
 
 def load(model: str | Path = "default", *, threads: int | None = None) -> Restorer:

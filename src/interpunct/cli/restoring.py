@@ -54,7 +54,9 @@ def io_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--encoding", metavar="NAME", help="Text encoding of the inputs; UTF-8 or a BOM's without it."),
         click.option("--lines", is_flag=True, help="Plain text: one sentence a line."),
-        click.option("--to", "to", type=known, metavar="FORMAT", help="Output format; without it the input's."),
+        click.option(
+            "--to", "to", type=known, metavar="FORMAT", help="Output format; else -o's extension's, else the input's."
+        ),
         click.option("--from", "from_", type=known, metavar="FORMAT", help="Input format; the content decides."),
         click.option("-o", "--output", metavar="PATH_OR_DIR", help="Where to write; stdout without it, or with -."),
     ):

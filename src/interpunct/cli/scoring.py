@@ -78,7 +78,7 @@ def evaluate(
             raise InputError("--by-time compares SU lines with one reference alone; leave the other options out")
         from interpunct.metrics.su_times import evaluate_times
 
-        found = evaluate_times(references[0], hypothesis, tolerance_s=tolerance, draws=draws)
+        found = evaluate_times(references[0], hypothesis, tolerance_s=tolerance, draws=draws, encoding=encoding)
     else:
         found = run_evaluation(
             references[0] if len(references) == 1 else references,

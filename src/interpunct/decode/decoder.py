@@ -133,7 +133,7 @@ class Decoder:
             if kind.readable:
                 closing = scores.tasks["mark"][row] if ends_turn and mark is not None else None
                 word = self._decided(word, kind, mark, case, closing)
-            elif mark is not None and self._options.existing == "redo" and standalone_mark(word.text) is not None:
+            elif mark is not None and self._options.existing == "redo" and _is_but_a_mark(word.text):
                 word = replace(word, text="", raw=word.token, mark="", case="lower")  # its mark is decided anew
             if ends_turn or kind.spoken:
                 self._opens = bool(ends_turn) or word.mark in SENTENCE_MARKS
@@ -255,15 +255,19 @@ def _is_marked(word: Word) -> bool:
     return bool(word.mark) and not (word.mark == "." and ends_with_own_period(word.text))
 
 
+def _is_but_a_mark(text: str) -> bool:
+    return not text or standalone_mark(text) is not None
+
+
 def case_is_known(words: Sequence[Word]) -> bool:
-    """Say whether capitals in the input mean something: not where all is lower case or ALL CAPS.
+    """Say whether capitals in the input mean something: not where all is lower case or ALL CAPS, numbers aside.
 
     >>> case_is_known([Word("hello", case="lower"), Word("Bob", case="sentence")])
     True
-    >>> case_is_known([Word("HELLO", case="upper"), Word("BOB", case="upper")])
+    >>> case_is_known([Word("HELLO", case="upper"), Word("42", case="lower"), Word("BOB", case="upper")])
     False
     """
-    cases = {word.case for word in words}
+    cases = {word.case for word in words if word.text.upper() != word.text.lower()}
     return bool(cases & {"sentence", "mixed"}) or ("lower" in cases and bool(cases & {"upper", "single"}))
 
 

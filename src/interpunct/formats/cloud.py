@@ -113,7 +113,7 @@ AWS = Format(
     name="aws",
     summary="AWS Transcribe's JSON (read only)",
     extensions=(".json",),
-    sniff=lambda source: bool({"results.items", "results.transcripts"} & located.shape(source.head)),
+    sniff=lambda source: bool({"results.items", "results.transcripts"} & source.json_keys),
     read=_reader(_aws_channels),
     timed=True,
     many=True,
@@ -137,10 +137,15 @@ def _google_channels(data: dict[str, Any]) -> Channels:
 def _google_once(results: list[list[Word]]) -> Iterator[Word]:
     """With speakers told apart, the last result says all words of the others again: take it for them."""
     *earlier, last = results
-    said = [word.text.casefold() for word in chain.from_iterable(earlier)]
-    again = [word.text.casefold() for word in last[: len(said)]]
-    repeats = bool(said) and said == again and any(word.speaker for word in last)
+    said = list(chain.from_iterable(earlier))
+    repeats = 0 < len(said) <= len(last) and all(map(_is_same, said, last)) and any(word.speaker for word in last)
     return iter(last) if repeats else chain.from_iterable(results)
+
+
+def _is_same(word: Word, again: Word) -> bool:
+    """Say whether two words are one that is told twice; a result of text alone has no times."""
+    same_time = None in (word.start, again.start) or word.start == again.start
+    return same_time and word.text.casefold() == again.text.casefold()
 
 
 def _google_words(best: dict[str, Any]) -> Iterator[Word]:
@@ -152,7 +157,10 @@ def _google_words(best: dict[str, Any]) -> Iterator[Word]:
         named = None if speaker in ("0", "") else speaker  # speakers count from 1; 0 is protobuf's "not set"
         yield word_entries.word(entry, _token(entry, "word"), start, end, located.number(entry, "confidence"), named)
     if not entries:
-        yield from word_entries.spread(best, located.string(best, "transcript") or "")
+        text = located.string(best, "transcript")
+        if text is None and "content" in best:
+            raise located.wrong(best, "neither 'words' nor 'transcript' in an alternative; is this Google's JSON?")
+        yield from word_entries.spread(best, text or "")
 
 
 def _google_time(entry: dict[str, Any], *names: str) -> float | None:
@@ -168,11 +176,18 @@ def _google_time(entry: dict[str, Any], *names: str) -> float | None:
     return located.seconds(located.decimal(text, name, entry), per_second=1)
 
 
+def _is_google(source: Source) -> bool:
+    """Tell Google's answer from those of others that have results with alternatives, too (Speechmatics, Watson)."""
+    keys = {key.removeprefix("response.") for key in source.json_keys}
+    others = {"results.alternatives.content", "results.alternatives.timestamps"}
+    return "results.alternatives" in keys and not others & keys
+
+
 GOOGLE = Format(
     name="google",
     summary="Google Speech-to-Text's JSON (read only)",
     extensions=(".json",),
-    sniff=lambda source: bool({"results.alternatives", "response.results.alternatives"} & located.shape(source.head)),
+    sniff=_is_google,
     read=_reader(_google_channels),
     timed=True,
     many=True,
@@ -206,7 +221,7 @@ DEEPGRAM = Format(
     name="deepgram",
     summary="Deepgram's JSON (read only)",
     extensions=(".json",),
-    sniff=lambda source: "results.channels" in located.shape(source.head),
+    sniff=lambda source: "results.channels" in source.json_keys,
     read=_reader(_deepgram_channels),
     timed=True,
     many=True,
@@ -248,7 +263,7 @@ def _assemblyai_words(data: dict[str, Any]) -> Iterator[tuple[str | None, Word]]
 
 
 def _is_assemblyai(source: Source) -> bool:
-    keys = located.shape(source.head)
+    keys = source.json_keys
     own = len(keys & _ASSEMBLYAI_KEYS)
     return own >= 2 or (own == 1 and {"words.text", "words.start"} <= keys)
 
@@ -357,7 +372,7 @@ AZURE = Format(
             "NBest",
             "DisplayText",
         }
-        & located.shape(source.head)
+        & source.json_keys
     ),
     read=_reader(_azure_channels),
     timed=True,

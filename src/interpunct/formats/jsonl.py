@@ -105,7 +105,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
 def sniff(source: Source) -> bool:
     """Take any JSON objects that no other format knows: read as prose they would only give nonsense."""
     others = (own.JSON, WHISPER, VOSK, AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE)
-    return bool(located.shape(source.head)) and not any(other.sniff(source) for other in others)
+    return bool(source.json_keys) and not any(other.sniff(source) for other in others)
 
 
 JSONL = Format(

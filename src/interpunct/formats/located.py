@@ -3,8 +3,7 @@
 In: JSON text, one document or several on end. Out: what a `build` function makes of each, or an
 `InputError` with the line. The standard library's fast parser runs first; only where `build` complains is
 that document parsed again, slowly, into objects and lists that know where they begin. The accessors
-(`number`, `string`, `label`, `objects`) turn wrong shapes into errors; `shape` tells the keys of a cut-off
-head for sniffing. Nothing here knows any one format.
+(`number`, `string`, `label`, `objects`) turn wrong shapes into errors. Nothing here knows any one format.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from interpunct.errors import InputError
@@ -33,8 +31,6 @@ _ESCAPES = re.compile(
     r"|\\.",
     re.DOTALL,
 )
-_OPENING = re.compile(r'\s*+(?:(\[)\s*+)?\{\s*+"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+:', re.DOTALL)
-_SHAPE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*+:)?|[{}\[\],]', re.DOTALL)
 
 
 class LocatedObject(dict[str, Any]):
@@ -192,36 +188,6 @@ def _after_space(text: str, position: int) -> int:
 
 def _line_at(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
-
-
-@lru_cache(maxsize=4)
-def shape(head: str) -> frozenset[str]:
-    """Return the key paths of the JSON documents at the beginning of a text that may be cut off.
-
-    Lists leave no trace in a path, except that "[" stands for a list at the very top. Text that is no JSON
-    has no paths.
-
-    >>> sorted(shape('{"results": {"items": [{"type": "pronunciation", "alternati'))
-    ['results', 'results.items', 'results.items.type']
-    """
-    opening = _OPENING.match(head)
-    if opening is None:
-        return frozenset()
-    paths: set[str] = {"["} if opening[1] else set()
-    containers = [""]
-    here = ""
-    for match in _SHAPE.finditer(head):
-        token = match[0]
-        if match[2]:  # a string before a colon is a key
-            here = f"{containers[-1]}.{match[1]}" if containers[-1] else match[1]
-            paths.add(here)
-        elif token in "{[":
-            containers.append(here)
-        elif token in "}]":
-            here = containers.pop() if len(containers) > 1 else ""
-        elif token == ",":
-            here = containers[-1]
-    return frozenset(paths)
 
 
 def an_object(value: Any, what: str, within: object = None) -> dict[str, Any]:

@@ -27,6 +27,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _EXACT = Context(prec=800)
 _NOBODY = frozenset(("<na>", "na", "null", "unknown"))
 _FEW_ROWS = 3
+_EXTENSION = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}(?=#|\Z)")  # not that of "v1.5" or "call.2024-01"
+_TEXT = ".txt"
 EMPTY_WORD = "@"
 """What stands for a word of no letters."""
 
@@ -48,8 +50,11 @@ def records(source: Source) -> Iterator[tuple[int, list[str]]]:
 def resembles(source: Source, row: re.Pattern[str], certain: re.Pattern[str]) -> bool:
     """Say whether four in five rows of the head fit `row`; of a file of one or two rows, all fit `certain`.
 
-    Four in five, so that a file with a broken line is read and the line named, not taken for prose.
+    Four in five, so that a file with a broken line is read and the line named, not taken for prose. What is called
+    text has to fit `certain`: two numbers in a row may stand in prose, too.
     """
+    if source.name.lower().endswith(_TEXT):
+        row = certain
     lines = _LINE_END.split(source.head)
     if len(source.head) < len(source.text):
         lines.pop()  # the head may end inside a line
@@ -128,7 +133,7 @@ def named_transcripts(transcripts: Iterable[Transcript], holder: str) -> Iterato
         if name in seen:
             raise InputError(
                 f"two documents are both called {':'.join(name)}, and {holder} would run them together; "
-                "write a folder with -o DIR"
+                "give each its own id, or use --to json"
             )
         seen.add(name)
         yield *name, transcript
@@ -137,12 +142,14 @@ def named_transcripts(transcripts: Iterable[Transcript], holder: str) -> Iterato
 def file_and_channel(source: str) -> tuple[str, str]:
     """Return the first two columns for a transcript's source.
 
-    >>> file_and_channel("talk:A"), file_and_channel("my talk.srt")
-    (('talk', 'A'), ('my_talk', '1'))
+    Of a file's name its folder and extension go; what tells its documents apart stays.
+
+    >>> file_and_channel("talk:A"), file_and_channel("my talk.srt"), file_and_channel("talks.jsonl#2")
+    (('talk', 'A'), ('my_talk', '1'), ('talks#2', '1'))
     """
     file, colon, channel = source.rpartition(":")
     if not colon:
-        file, channel = PurePath(source).stem, "1"
+        file, channel = _EXTENSION.sub("", PurePath(source).name), "1"
     return one_column(file, "transcript"), one_column(channel, "1")
 
 

@@ -155,7 +155,7 @@ def _one_a_line(items: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def sniff(source: Source) -> bool:
     """Know our own JSON by its version key; with a text beside the words it is JSONL."""
-    keys = located.shape(source.head)
+    keys = source.json_keys
     return "interpunct" in keys and "text" not in keys
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import shorten
 
 from interpunct import render
 from interpunct.errors import InputError
@@ -54,9 +55,10 @@ def segments(words: Sequence[Word], lasts: Iterable[int], holder: str) -> Iterat
             continue
         for index, time, name in ((first, words[first].start, "start"), (last, words[last].end, "end")):
             if time is None:
+                whole = shorten(render.join(words[first : last + 1]), 60, placeholder=" …")
                 raise InputError(
                     f"word {index + 1} ({words[index].text!r}) has no {name}, and {holder} needs "
-                    f"the times of {render.join(words[first : last + 1])!r}; use --to json"
+                    f"the times of {whole!r}; use --to json"
                 )
         yield words[first : last + 1]
         first = last + 1

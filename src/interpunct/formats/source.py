@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from interpunct.errors import InputError
+from interpunct.formats.json_keys import json_keys
 
 _BOMS = (  # UTF-32's begins with UTF-16's, so it comes first
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -41,6 +42,8 @@ class Source:
             return cls("-", sys.stdin.buffer.read(), encoding)
         try:
             return cls(str(path), Path(path).read_bytes(), encoding)
+        except IsADirectoryError:
+            raise InputError("a folder, and no file in it that can be read; give another", path=str(path)) from None
         except FileNotFoundError:
             raise InputError("no such file; check the name", path=str(path)) from None
         except OSError as error:
@@ -77,13 +80,21 @@ class Source:
         """The first 64k characters: enough to tell a format by."""
         return self.text[:_HEAD_CHARACTERS]
 
+    @cached_property
+    def json_keys(self) -> frozenset[str]:
+        """The paths of the keys where the text is JSON."""
+        return json_keys(self.text)
+
     def lines(self) -> list[tuple[int, str]]:
         """Return (line number, line) pairs."""
         return list(enumerate(lines_of(self.text), start=1))
 
 
 def lines_of(text: str) -> list[str]:
-    """Return a text's lines; any of \\n, \\r\\n and \\r ends a line, nothing else does."""
+    """Return a text's lines; any of \\n, \\r\\n and \\r ends a line, nothing else does.
+
+    Nor does \\r\\r\\n end two: it is what a file has whose \\r\\n was written as text once more.
+    """
     if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
     return text.split("\n")

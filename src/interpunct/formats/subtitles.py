@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from interpunct.cues import cues
 from interpunct.errors import InputError
 from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source
 from interpunct.formats.vtt import TIME, ShownCue, escaped, row, time_of, unrolled, words_of
-from interpunct.labels import parse_words
+from interpunct.labels import parse_words, standalone_mark
 from interpunct.transcript import Transcript, Word
 
 _TIMING = re.compile(rf"\s*{TIME}\s*-->\s*{TIME}(?:\s(.*))?", re.ASCII)
@@ -36,8 +37,16 @@ _FIRST_ROWS = 10
 
 
 def sniff_vtt(source: Source) -> bool:
-    """Know WebVTT by its header, before cues or with nothing but a title behind it."""
-    return (_HEADER if "-->" in source.head else _TITLE).match(source.head) is not None
+    """Know WebVTT by its header, before cues or with nothing but a title and notes behind it."""
+    if "-->" in source.text:
+        return _HEADER.match(source.head) is not None
+    return _TITLE.match(source.head) is not None and not _is_prose(source.text)
+
+
+def _is_prose(text: str) -> bool:
+    """Say whether something stands there, of what has no cues, that is neither a header nor a note."""
+    blocks = re.split(r"\n\s*\n", text.strip())
+    return any(not _ASIDE.match(block) for block in blocks if block)
 
 
 def sniff_srt(source: Source) -> bool:
@@ -48,13 +57,15 @@ def sniff_srt(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Transcript]:
     """Read the file as one transcript."""
-    words: list[Word] = []
+    runs: list[list[Word]] = [[]]
     for cue in unrolled(_cues(source)):
+        if all(standalone_mark(token) is not None for shown in cue.rows for token in shown.text.split()):
+            runs.append([])  # a cue of marks alone is a word with a time of its own, and joins none before it
         try:
-            words += words_of(cue, opening=not words)
+            runs[-1] += words_of(cue, opening=not runs[-1])
         except InputError as error:
             raise error.at(line=cue.line) from None
-    yield Transcript(tuple(parse_words(words)), source.id)
+    yield Transcript(tuple(chain.from_iterable(map(parse_words, runs))), source.id)
 
 
 def _cues(source: Source) -> Iterator[ShownCue]:
@@ -62,13 +73,16 @@ def _cues(source: Source) -> Iterator[ShownCue]:
     vtt = sniff_vtt(source)
     timing: tuple[int, float, float] | None = None
     rows: list[str] = []
-    collecting = False
+    collecting = numbered = False
     before = ""
     for number, line in source.lines():
         times = _TIMING.fullmatch(line) if "-->" in line else None
         if times is not None:
             if timing is not None:
-                yield ShownCue(*timing, tuple(map(row, _without_number(rows) if collecting else rows)))
+                shown = _without_number(rows, numbered=numbered) if collecting else rows
+                yield ShownCue(*timing, tuple(map(row, shown)))
+            else:
+                numbered = before.strip().isdecimal()
             start, end = time_of(*times.groups()[:4]), time_of(*times.groups()[4:8])
             if end < start:
                 raise InputError(f"cue ends at {end} s, before its start {start} s; mend the times", line=number)
@@ -87,7 +101,7 @@ def _cues(source: Source) -> Iterator[ShownCue]:
         before = line
     if timing is not None:
         yield ShownCue(*timing, tuple(map(row, rows)))
-    elif any(not _ASIDE.match(block) for block in re.split(r"\n\s*\n", source.text.strip()) if block):
+    elif _is_prose(source.text):
         raise InputError("no timing like 00:00:01,000 --> 00:00:02,500 in it; give subtitles, or --from plain")
 
 
@@ -99,9 +113,16 @@ def _is_broken_timing(line: str, before: str) -> bool:
     return bool((_CLOCK_LIKE if not in_its_place else _NUMBER_LIKE).match(line))
 
 
-def _without_number(rows: list[str]) -> list[str]:
-    """Drop the next cue's number, which stands right before its timing."""
-    return rows[:-1] if rows and rows[-1].strip().isdecimal() else rows
+def _without_number(rows: list[str], *, numbered: bool) -> list[str]:
+    """Drop the next cue's number, which stands right before its timing, perhaps with empty rows between.
+
+    A number right below a cue's text is text, unless the file's first cue is `numbered`.
+    """
+    last = len(rows) - 1
+    while last >= 0 and not rows[last].strip():
+        last -= 1
+    is_number = last >= 0 and rows[last].strip().isdecimal()
+    return rows[:last] if is_number and (numbered or last == 0 or not rows[last - 1].strip()) else rows
 
 
 def write_srt(transcripts: Iterable[Transcript], options: WriteOptions) -> Iterator[str]:

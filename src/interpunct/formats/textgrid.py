@@ -2,7 +2,8 @@
 
 In: the long or the short text form. The words are those of the interval tier named "words" or "word", or of
 all tiers named "<speaker> - words" as aligners write them, merged by start with their speakers; where there
-is no such tier, of the first interval tier that has text. Out: one transcript, and back as a long TextGrid
+is no such tier, of the first interval tier that has text, and of those beside it that mostly have text while it has
+none: these are of other speakers, and their names are the speakers'. Out: one transcript, and back as a long TextGrid
 with a tier for each speaker. Empty intervals are silence, and so are "<eps>", "sil" and "sp" in a tier of
 words. An interval of several words gives its start to the first and its end to the last. Point tiers are
 passed over; the chronological and binary forms are not read.
@@ -11,7 +12,7 @@ passed over; the chronological and binary forms are not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from interpunct import render
@@ -165,9 +166,40 @@ def _word_intervals(tiers: list[_Tier]) -> list[_Interval]:
             if interval.text.strip() and interval.text.strip() not in _SILENCES
         ]
     if not named:
-        texts = ([interval for interval in tier.intervals if interval.text.strip()] for tier in tiers)
-        found = next(filter(None, texts), [])
+        found = _of_speakers([tier._replace(intervals=spoken) for tier in tiers if (spoken := _spoken(tier))])
     return sorted(found, key=lambda interval: interval.start)
+
+
+def _spoken(tier: _Tier) -> tuple[_Interval, ...]:
+    return tuple(interval for interval in tier.intervals if interval.text.strip())
+
+
+def _of_speakers(tiers: list[_Tier]) -> list[_Interval]:
+    """Return what is said in the first tier and in those that take turns with it; others tell of the same words."""
+    speakers = tiers[:1]
+    for tier in tiers[1:]:
+        if _takes_turns(tier.intervals, [interval for other in speakers for interval in other.intervals]):
+            speakers.append(tier)
+    if len(speakers) == 1:
+        return list(speakers[0].intervals)
+    return [interval._replace(speaker=tier.name) for tier in speakers for interval in tier.intervals]
+
+
+def _takes_turns(intervals: Sequence[_Interval], others: Sequence[_Interval]) -> bool:
+    """Say whether less than half of the time of some intervals is in others, too."""
+    edges = sorted(
+        edge
+        for which, given in enumerate((intervals, others))
+        for interval in given
+        for edge in ((interval.start, 1, which), (interval.end, -1, which))
+    )
+    common_s = since = 0.0
+    going = [0, 0]
+    for time, change, which in edges:
+        common_s += (time - since) * all(going)
+        since = time
+        going[which] += change
+    return 2 * common_s < sum(interval.end - interval.start for interval in intervals)
 
 
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _item(word: Word) -> dict[str, Any]:
 
 def sniff(source: Source) -> bool:
     """Know Vosk by its word lists, or by the way it lays out a text that has none."""
-    keys = located.shape(source.head)
+    keys = source.json_keys
     laid_out = keys == {"text"} and '"text" :' in source.head
     return laid_out or any(signature <= keys for signature in _SIGNATURES)
 

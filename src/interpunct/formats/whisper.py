@@ -5,7 +5,7 @@ API's verbose_json, and the Transformers pipeline's chunks. Out: openai-whisper'
 sentence. Where only a segment is timed, its first word gets its start and its last word its end. A piece
 that continues a word (" follow" + "-up", " 4" + ",754") is joined to it, as the segment's text has it; the
 joined word has the first start, the last end and the lowest probability, marks left aside. A word that stands in a
-segment's text but not among its words has no times.
+segment's text but not among its words has no times; where both have the same words, they are written as in the text.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SIGNATURES = (
     {"transcription.text"},
     {"chunks.timestamp"},
     {"words.word", "task"},
-    {"words.word", "duration"},
+    {"words.word", "duration", "language"},
     {"[", "text", "words.probability"},
     {"[", "text", "no_speech_prob"},
 )
@@ -51,7 +51,8 @@ def read(source: Source) -> Iterator[Transcript]:
 def _transcript(data: Any, name: str) -> Transcript:
     # faster-whisper's segments are often dumped as a bare list.
     document = {"segments": data} if isinstance(data, list) else located.an_object(data, "the document")
-    return Transcript(word_entries.parsed(_words(document)), name)
+    # A piece of nothing but a space is a token that whisper.cpp writes, no word.
+    return Transcript(word_entries.parsed(word for word in _words(document) if word.text.strip()), name)
 
 
 def _words(document: dict[str, Any]) -> Iterator[Word]:
@@ -90,8 +91,10 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
 def _with_missing(words: list[Word], tokens: list[str]) -> list[Word]:
     """Put back, without times, what a segment's text says and its words do not."""
     said = [word.text.strip() for word in words]
-    if not words or not tokens or _letters(said) == _letters(tokens):
+    if not words or not tokens:
         return words
+    if _letters(said) == _letters(tokens):
+        return _as_written(words, tokens)
     found = align(tokens, said)
     if 2 * found.correct < len(tokens):
         return words  # the text is of something else
@@ -105,6 +108,13 @@ def _with_missing(words: list[Word], tokens: list[str]) -> list[Word]:
         whole.append(word)
         last, sure = (place, bool(equal)) if place != NOWHERE else (last, False)
     return whole[:-1]
+
+
+def _as_written(words: list[Word], tokens: list[str]) -> list[Word]:
+    """Write words as the text has them: the API's have no marks and no capitals of their own."""
+    if [_letters([word.text]) for word in words] != [_letters([token]) for token in tokens]:
+        return words
+    return [replace(word, text=token) for word, token in zip(words, tokens, strict=True)]
 
 
 def _letters(texts: Iterable[str]) -> str:
@@ -251,7 +261,7 @@ WHISPER = Format(
     name="whisper",
     summary="Whisper's JSON: openai-whisper, faster-whisper, whisperX, whisper.cpp, the API",
     extensions=(".json",),
-    sniff=lambda source: any(signature <= located.shape(source.head) for signature in _SIGNATURES),
+    sniff=lambda source: any(signature <= source.json_keys for signature in _SIGNATURES),
     read=read,
     write=write,
     timed=True,

@@ -23,12 +23,17 @@ Name = tuple[str, str]
 
 
 def evaluate_times(
-    reference: str | Path, hypothesis: str | Path, *, tolerance_s: float = TOLERANCE_S, draws: int = DRAWS
+    reference: str | Path,
+    hypothesis: str | Path,
+    *,
+    tolerance_s: float = TOLERANCE_S,
+    draws: int = DRAWS,
+    encoding: str | None = None,
 ) -> Evaluation:
     """Score the SU lines of RTTM files by their ends' times."""
     if not tolerance_s >= 0:
         raise InputError(f"a tolerance of {tolerance_s} seconds is none; use 0 or more")
-    wanted, given = _ends(Path(reference)), _ends(Path(hypothesis))
+    wanted, given = _ends(Path(reference), encoding), _ends(Path(hypothesis), encoding)
     if len(wanted) == len(given) == 1:  # one recording each: their names do not matter
         given = dict(zip(wanted, given.values(), strict=True))
     if not wanted.keys() & given.keys():
@@ -46,12 +51,12 @@ def evaluate_times(
     return Evaluation(signature, {"su_er": value}, (Row("su_er", OVERALL, intervals, totals.numbers()),), ())
 
 
-def _ends(path: Path) -> dict[Name, list[float]]:
+def _ends(path: Path, encoding: str | None) -> dict[Name, list[float]]:
     """Read the ends of the SU lines of a file or of all files of a folder."""
     files = sorted(path.glob("*.rttm")) if path.is_dir() else [path]
     ends: dict[Name, list[float]] = {}
     for file in files:
-        source = Source.open(file)
+        source = Source.open(file, encoding=encoding)
         if not RTTM.sniff(source):
             raise InputError("not RTTM; give files with SU lines, or leave --by-time out", path=source.name)
         try:
