@@ -133,7 +133,9 @@ def test_subtitles_without_cues_are_empty() -> None:
     assert VTT.sniff(Source("x", b"WEBVTT Kind: captions; Language: en\n"))
     assert VTT.sniff(Source("x", b"\r\nWEBVTT\r\n"))
     assert VTT.sniff(Source("x", b"WEBVTT - nobody spoke\n\nNOTE x\n"))
+    assert VTT.sniff(Source("x", b"WEBVTT\r\nKind: captions\r\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000\r\n"))
     assert not VTT.sniff(Source("x", b"WEBVTT - how to write it\n\nIt begins with a header.\n"))
+    assert not VTT.sniff(Source("x", b"WEBVTT - how to write it\nit begins with a header\n"))
     for text in ("", "\n", "WEBVTT\n", "WEBVTT\n\nNOTE nobody\nspoke\n\nSTYLE\na { b }\n"):
         assert not read(text).words
 

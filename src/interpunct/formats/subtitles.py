@@ -16,7 +16,7 @@ from itertools import chain
 from interpunct.cues import cues
 from interpunct.errors import InputError
 from interpunct.formats.format import Format, WriteOptions, sole
-from interpunct.formats.source import Source
+from interpunct.formats.source import Source, lines_of
 from interpunct.formats.vtt import TIME, ShownCue, escaped, row, time_of, unrolled, words_of
 from interpunct.labels import parse_words, standalone_mark
 from interpunct.transcript import Transcript, Word
@@ -30,6 +30,7 @@ _TITLE = re.compile(r"\s*WEBVTT(?:[ \t]*|[ \t]+(?:-|\w+:).*)(?:[\r\n]|\Z)")
 _CLOCK_LIKE = re.compile(r"\s*[-+]?\d+:")
 _NUMBER_LIKE = re.compile(r"\s*[-+]?\d")
 _HEADER = re.compile(r"\s*WEBVTT(?:[ \t\r\n]|\Z)")
+_FIELD = re.compile(r"\s*[\w-]+\s*[:=].*")
 _ASIDE = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)\b")
 _LINE_END = re.compile(r"\r\n?|\n")
 # In the head of a subtitle file a cue is never far: a number, a title or a comment may stand before it.
@@ -45,8 +46,14 @@ def sniff_vtt(source: Source) -> bool:
 
 def _is_prose(text: str) -> bool:
     """Say whether something stands there, of what has no cues, that is neither a header nor a note."""
-    blocks = re.split(r"\n\s*\n", text.strip())
-    return any(not _ASIDE.match(block) for block in blocks if block)
+    blocks = re.split(r"\n\s*\n", "\n".join(lines_of(text.strip())))
+    return any(not _ASIDE.match(block) or _is_headline(block) for block in blocks if block)
+
+
+def _is_headline(block: str) -> bool:
+    """Say whether what looks like WebVTT's header has text below it instead of fields."""
+    title, *fields = block.split("\n")
+    return bool(_HEADER.match(title)) and not all(map(_FIELD.fullmatch, fields))
 
 
 def sniff_srt(source: Source) -> bool:
