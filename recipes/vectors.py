@@ -9,6 +9,7 @@ vectors, mapped into its space.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from interpunct.corpora import data_root
@@ -30,4 +31,5 @@ def make_vectors(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     make_vectors(Path("runs/vectors"))

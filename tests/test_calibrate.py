@@ -96,6 +96,17 @@ def test_calibrate_writes_what_decoding_then_uses(tmp_path: Path, data: Path) ->
     description, gain = calibrate(folder, ["esic:dev"])
     assert gain.after >= gain.before
     assert interpunct.load(folder).scales == description.scales
+    with pytest.raises(InputError, match="fewer than 100 marks"):
+        calibrate(folder, ["esic:dev"], words=10)
+    (tmp_path / "p.pack").touch()
+    with pytest.raises(InputError, match="packs are for training"):
+        calibrate(folder, [str(tmp_path / "p.pack")])
     for name in ("iwslt:train", "ljspeech:test"):  # one it has learned from, and one to score
         with pytest.raises(InputError, match="held out"):
             calibrate(folder, [name])
+
+
+def test_best_scales_of_a_model_without_question_marks() -> None:
+    model: Any = Cautious()
+    document = Transcript(parse_text("one, two? three, four, five, " * 30))
+    assert best_scales(model, [[document]])[1].after > 0

@@ -113,6 +113,26 @@ def test_evaluate_takes_references_by_line_and_running_hypotheses(tmp_path: Path
         assert "ends:lines>marks" in found.signature
 
 
+def test_evaluate_takes_one_text_for_the_same_however_its_lines_are_broken(tmp_path: Path) -> None:
+    lines = ["Yes.", "I do. You know.", "Well, no.", "So?", "Then come."]
+    (tmp_path / "lines.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "line.txt").write_text(" ".join(lines))
+    for pair in (("lines", "line"), ("line", "lines")):
+        reference, hypothesis = (tmp_path / f"{name}.txt" for name in pair)
+        found = interpunct.evaluate(reference, hypothesis, metrics=["su_er"], baseline=reference)
+        assert found.metrics["su_er"]["error"] == 0.0
+        assert "ends:marks>marks" in found.signature
+    told = interpunct.evaluate(
+        tmp_path / "lines.txt", tmp_path / "line.txt", metrics=["su_er"], reading=ReadOptions("lines")
+    )
+    assert told.metrics["su_er"]["inserted"] == 1
+
+
+def test_evaluate_says_that_wisebe_is_not_compared() -> None:
+    with pytest.raises(InputError, match="not compared"):
+        interpunct.evaluate(text(REFERENCE), text(HYPOTHESIS), metrics=["wisebe"], baseline=text(REFERENCE))
+
+
 def test_evaluate_aligns_several_references() -> None:
     references = [text("I see. The cat sat. Yes."), text("I see the cat sat. Yes.")]
     found = interpunct.evaluate(references, text("i see. a cat sat. yes."), align=True, metrics=["wisebe"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable
@@ -11,8 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from interpunct.errors import ConfigError, ModelError  # noqa: E402
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
-from interpunct.models.torch_loop import _Clock, _schedule, fit  # noqa: E402
+from interpunct.models.torch_loop import _Clock, _schedule, choose_device, fit  # noqa: E402
 
 
 class Deep(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
@@ -26,6 +28,17 @@ class Deep(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         for layer in self.stack:
             given = given + 0.1 * layer(given)
         return given
+
+
+class Scaled(torch.nn.Linear):  # type: ignore[misc, name-defined, unused-ignore]
+    """A line times a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(1, 1)
+        self.factor = factor
+
+    def forward(self, given: Any) -> Any:
+        return super().forward(given) * self.factor
 
 
 def losses(options: LoopOptions, kind: Callable[[], Any] = lambda: torch.nn.Linear(1, 1)) -> list[float]:
@@ -52,6 +65,32 @@ def losses(options: LoopOptions, kind: Callable[[], Any] = lambda: torch.nn.Line
 def test_fit_minimises_the_loss() -> None:
     found = losses(LoopOptions(epochs=5, rate=0.1, device="cpu"))
     assert found[-1] < 0.01 < found[0]
+
+
+def test_fit_that_diverges_is_no_success() -> None:
+    with pytest.raises(ModelError, match="diverged"):
+        losses(LoopOptions(epochs=5, rate=0.1, device="cpu"), lambda: Scaled(math.nan))
+
+
+def test_fit_keeps_what_was_good_before_it_diverged() -> None:
+    scaled = Scaled(1.0)
+    rows: list[dict[str, float]] = []
+
+    def loss(module: Any, factor: float) -> Any:
+        return ((module(torch.ones(1, 1)) - 2) ** 2).mean() * factor
+
+    made = fit(
+        scaled, batches=lambda epoch: [math.inf if epoch == 2 else 1.0], steps=1, loss=loss,
+        score=lambda _: {"dev": float(len(rows))}, options=LoopOptions(epochs=5, device="cpu"), log=rows.append,
+    )  # fmt: skip
+    assert len(rows) == 2
+    assert all(bool(torch.isfinite(weight).all()) for weight in made.parameters())
+
+
+@pytest.mark.parametrize("name", ["cpu:banana", "cuda:77", "mps"])
+def test_device_that_is_not_there_is_told(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"train\.device"):
+        choose_device(name)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with a C++ compiler, and there is none")

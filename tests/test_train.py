@@ -8,9 +8,13 @@ import pytest
 
 import interpunct
 from interpunct import config
-from interpunct.errors import ConfigError, UnknownNameError
+from interpunct.errors import ConfigError, InputError, ModelError, UnknownNameError
 from interpunct.export import export
+from interpunct.labels import parse_text
+from interpunct.models.folder import load_lexicon
 from interpunct.train import TrainConfig, train
+from interpunct.train.pack import Pack
+from interpunct.transcript import Transcript
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bundled" / "bigru.toml"
 TINY = [
@@ -78,3 +82,53 @@ def test_train_refuses_unknown_names_before_it_starts(tmp_path: Path) -> None:
     assert not (tmp_path / "m").exists()
     with pytest.raises(ConfigError, match="CORPUS:SPLIT"):
         train(RECIPE, tmp_path / "m", overrides=['data.train=["iwslt"]'])
+
+
+@pytest.mark.usefixtures("small_corpora")
+@pytest.mark.parametrize(
+    ("override", "what"),
+    [
+        ("data.documents=-1", "documents"), ("data.lexicon_count=0", "lexicon_count"), ("model.name=", "name"),
+        ('model.marks=["", ",", ","]', "twice"), ('model.tasks=["mark", "mark"]', "twice"),
+        ("train.weight_decay=-5", "weight_decay"), ("train.seed=99999999999999999999", "seed"),
+        ("train.rate=1e38", "rate"), ('options.weights={case="a"}', r"weights\.case"),
+        ("options.weights={case=-1.0}", "negative"),
+    ],
+)  # fmt: skip
+def test_train_refuses_numbers_that_are_none(tmp_path: Path, override: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        train(RECIPE, tmp_path / "m", overrides=[*TINY, override])
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.usefixtures("small_corpora")
+def test_train_refuses_an_output_that_cannot_be_before_it_learns(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    rows: list[dict[str, float]] = []
+    for output, what in ((tmp_path / "file", "a file of this name"), (tmp_path / "file" / "m", "cannot be made")):
+        with pytest.raises(InputError, match=what):
+            train(RECIPE, output, overrides=TINY, log=rows.append)
+    with pytest.raises(InputError, match="no name"):
+        train(RECIPE, "", overrides=TINY, log=rows.append)
+    assert not rows
+
+
+@pytest.mark.usefixtures("small_corpora")
+def test_train_takes_a_pack_of_ones_own_text(tmp_path: Path) -> None:
+    talks = [Transcript(parse_text(" ".join([TEXT] * 8)), "talk")]
+    Pack.of(talks, sources=["calls:train"]).save(tmp_path / "calls.pack")
+    pack = f'data.train=["{tmp_path / "calls.pack"}"]'
+    made = train(RECIPE, tmp_path / "m", overrides=[*TINY, pack, "train.epochs=1"])
+    assert (made.trained_on, made.licence) == (("calls:train",), "that of calls")
+    assert "| calls:train | not among our corpora |" in (tmp_path / "m" / "CARD.md").read_text()
+
+
+def test_configuration_may_begin_with_a_bom(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_bytes(b"\xef\xbb\xbf" + RECIPE.read_bytes())
+    assert config.load(TrainConfig, tmp_path / "c.toml") == config.load(TrainConfig, RECIPE)
+
+
+def test_lexicon_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "lexicon.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(ModelError, match=r"lexicon\.txt: not UTF-8 at byte 3"):
+        load_lexicon(tmp_path)

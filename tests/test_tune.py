@@ -14,7 +14,7 @@ import pytest
 
 from interpunct import config
 from interpunct.cli import main
-from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
+from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError, UnknownNameError
 from interpunct.train import Log, TrainConfig, train
 from interpunct.train.tune import TuneConfig, Tuned, tune
 
@@ -319,6 +319,14 @@ def test_tune_refuses_another_configuration_for_a_search(
     assert len(stand_in.settings) == 4
     quoted = written(tmp_path, RANGES.replace("options.units", '"options.units"'))
     assert tune(quoted, tmp_path / "out").trials == 4
+
+
+@pytest.mark.usefixtures("small_corpora")
+def test_tune_lets_a_configuration_be_mended_that_no_trial_was_made_with(path: Path, tmp_path: Path) -> None:
+    few = ["tune.trials=1", "train.epochs=1"]
+    with pytest.raises(UnknownNameError, match="split"):
+        tune(path, tmp_path / "out", overrides=[*few, 'data.train=["iwslt:trian"]'])
+    assert tune(path, tmp_path / "out", overrides=few).trials == 1
 
 
 def test_tune_refuses_a_folder_where_a_search_is_running(

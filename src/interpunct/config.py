@@ -25,7 +25,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def load(kind: type[T], path: str | Path, overrides: Iterable[str] = ()) -> T:
     """Read a TOML file into a dataclass; `overrides` are "train.epochs=3" and the like."""
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(["no such file; check the name"], path=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -91,9 +91,13 @@ def _build(kind: Any, data: Any, where: str, problems: list[str]) -> Any:
             return ()
         item_kind, _ = arguments  # tuple[X, ...] and no other
         return tuple(_build(item_kind, item, f"{where}[{i}]", problems) for i, item in enumerate(data))
+    if origin is dict and isinstance(data, Mapping):
+        return {key: _build(arguments[1], item, f"{where}.{key}", problems) for key, item in data.items()}
     if origin is typing.Literal:
         if data not in arguments:
             problems.append(f"{where} is {data!r}; it must be one of {', '.join(map(repr, arguments))}")
+        return data
+    if kind is Any:
         return data
     kind = origin or kind
     if kind is float and isinstance(data, int) and not isinstance(data, bool):

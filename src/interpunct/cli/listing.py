@@ -20,6 +20,9 @@ def metrics_command() -> None:
     print_table(("metric", "what"), [*rows, (metrics.WISEBE, "sentence boundaries against several references")])
 
 
+_MADE_BY = {"onnx": "export", "ensemble": "recipes/bundled/ensemble.py"}
+
+
 @click.command("models")
 def models_command() -> None:
     """List the bundled models and the model types."""
@@ -33,7 +36,7 @@ def models_command() -> None:
         marks = " ".join(filter(None, description.labels.get("mark", ())))
         rows.append((description.name, description.version, f"{size:.1f} MB", marks, ", ".join(description.labels)))
     print_table(("model", "version", "size", "marks", "tasks"), rows)
-    print_table(("type", "made by"), [(name, "train" if name != "onnx" else "export") for name in MODELS])
+    print_table(("type", "made by"), [(name, _MADE_BY.get(name, "train")) for name in MODELS])
 
 
 @click.command("formats")

@@ -74,7 +74,8 @@ def evaluate(
     from interpunct.metrics.evaluate import evaluate as run_evaluation
 
     if by_time:
-        if len(references) > 1 or metrics or baseline or align or units or plot or page:
+        others = classes != "4" or segments != "auto" or merge_mixed or from_
+        if len(references) > 1 or metrics or baseline or align or units or plot or page or others:
             raise InputError("--by-time compares SU lines with one reference alone; leave the other options out")
         from interpunct.metrics.su_times import evaluate_times
 

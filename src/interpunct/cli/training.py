@@ -5,7 +5,6 @@ In: a configuration, or a model's folder. Out: a folder.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -64,7 +63,7 @@ def recover(model: str, output: str) -> None:
     from interpunct.export.recover import recover as run_recovery
     from interpunct.restore import find_model
 
-    description = run_recovery(find_model(model), Path(output))
+    description = run_recovery(find_model(model), output)
     click.echo(f"{description.title}, a {description.type}, written to {output}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import load
 from interpunct.models.branch import BRANCH
-from interpunct.models.folder import LEXICON, PIECES, Description, take_along
+from interpunct.models.folder import LEXICON, PIECES, Description, make_folder, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
@@ -27,8 +27,8 @@ WRITERS: dict[str, str] = {
 
 def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Description:
     """Export a trained model; everything the restorer needs lies in `target` afterwards."""
-    folder, target = Path(folder), Path(target)
-    if folder.resolve() == target.resolve():
+    folder = Path(folder)
+    if folder.resolve() == Path(target).resolve():
         raise ModelError(f"{folder}: a model cannot be exported onto itself; give another folder")
     description = Description.load(folder)
     if description.type not in WRITERS:
@@ -43,7 +43,7 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
         model = load(folder)
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"exporting (no {error.name})", "train") from None
-    target.mkdir(parents=True, exist_ok=True)
+    target = make_folder(target)
     graph = Graph(int8=int8)
     write(model, graph)
     made = graph.model(description.name, description.labels)

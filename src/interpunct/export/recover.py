@@ -1,7 +1,7 @@
 """An exported network back to one that can go on learning.
 
 In: the folder of an exported model whose type is in `READERS`. Out: a folder as training writes it. What rounding to
-bytes took is gone; a model recovered from bytes and exported to bytes again is the same model, but for its branch.
+bytes took is gone; a model recovered from bytes and exported to bytes again is the same model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from interpunct.errors import MissingExtraError, ModelError
 from interpunct.models import type_named
 from interpunct.models.branch import BRANCH
-from interpunct.models.folder import DESCRIPTION, LEXICON, Description, take_along
+from interpunct.models.folder import DESCRIPTION, LEXICON, Description, make_folder, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.tables import resolve
 
@@ -24,20 +24,18 @@ READERS: dict[str, str] = {
 
 
 def recover(folder: str | Path, target: str | Path) -> Description:
-    """Write the trained model that an exported one was, as far as its file still tells.
-
-    Without its prosody branch, which was made for the model as it is.
-    """
-    folder, target = Path(folder), Path(target)
-    if folder.resolve() == target.resolve():
+    """Write the trained model that an exported one was, as far as its file still tells, with its prosody branch."""
+    folder = Path(folder)
+    if folder.resolve() == Path(target).resolve():
         raise ModelError(f"{folder}: a model cannot be recovered onto itself; give another folder")
     exported = Description.load(folder)
     kind = exported.exported_from
     if exported.type == "onnx" and not kind:
         raise ModelError(f"{folder}: it does not tell what it was trained as; export it again")
     if kind not in READERS:
-        was = f"an exported {kind}" if kind else "what was not exported"
-        raise ModelError(f"{folder}: no way back from {was}; name the folder that training wrote")
+        if not kind:
+            raise ModelError(f"{folder}: it was never exported; training can go on from it as it is")
+        raise ModelError(f"{folder}: no way back from an exported {kind}; name the folder that training wrote")
     try:
         import onnx
 
@@ -57,7 +55,7 @@ def recover(folder: str | Path, target: str | Path) -> Description:
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
         reason = (str(error).strip() or repr(error)).splitlines()[-1].strip()
         raise ModelError(f"{folder}: {GRAPH} is not what {DESCRIPTION} says: {reason}; export it again") from None
-    target.mkdir(parents=True, exist_ok=True)
+    target = make_folder(target)
     model.save(target)
     take_along(folder, target, (LEXICON, BRANCH))
     return description

@@ -33,6 +33,8 @@ class Side:
     transcript: Transcript
     ends: Mask
     by: str = "marks"
+    by_marks: Side | None = None
+    """The same, its sentences ending at its marks, where lines were but the likelier guess."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,10 @@ def _side_of(transcript: Transcript, source: Source, form: str, segments: Segmen
         words, ends = boundaries_of_lines(source.text)
         wanted = is_segment_per_line(source.text) if segments == "auto" else np.count_nonzero(ends) > 1
         if wanted:
-            return Side(replace(transcript, words=words), ends, "lines")
+            lines = replace(transcript, words=words)
+            by_marks = boundaries([word.mark for word in words])
+            guessed = segments == "auto" and bool(np.any(by_marks & ends))
+            return Side(lines, ends, "lines", Side(lines, by_marks) if guessed else None)
     return _side(transcript)
 
 
@@ -129,7 +134,7 @@ def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Si
         raise InputError("there is nothing to score; give a reference and a hypothesis with documents in them")
     if all(len(side) == 1 for side in (*references, hypotheses)):
         ((name, hypothesis),) = hypotheses.items()
-        return [Document(name, tuple(next(iter(side.values())) for side in references), hypothesis)]
+        return [_document(name, tuple(next(iter(side.values())) for side in references), hypothesis)]
     for side in references:
         missing = sorted(side.keys() - hypotheses.keys())
         extra = sorted(hypotheses.keys() - side.keys())
@@ -137,4 +142,12 @@ def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Si
             names = ", ".join((missing or extra)[:5])
             which = "without a hypothesis" if missing else "without a reference"
             raise InputError(f"documents {which}: {names}; files are paired by their names")
-    return [Document(name, tuple(side[name] for side in references), hypotheses[name]) for name in sorted(hypotheses)]
+    return [_document(name, tuple(side[name] for side in references), hypotheses[name]) for name in sorted(hypotheses)]
+
+
+def _document(name: str, references: tuple[Side, ...], hypothesis: Side) -> Document:
+    """Put sides together; lines that end with marks are no ends of sentences where another side has marks alone."""
+    if len({side.by for side in (*references, hypothesis)}) > 1:
+        references = tuple(side.by_marks or side for side in references)
+        hypothesis = hypothesis.by_marks or hypothesis
+    return Document(name, references, hypothesis)

@@ -122,6 +122,8 @@ def evaluate(
         values |= _aligned(single, pairs, options)
     comparisons: dict[str, Comparison] = {}
     if baseline is not None:
+        if not single:
+            raise InputError("WiSeBE is not compared with a baseline; give other metrics, or score both by themselves")
         others = _baseline(documents, read_documents(baseline, reading), align)
         comparisons = _comparisons(single, pairs, others, bootstrap, options, draws)
         values["significance"] = _shown_comparisons(comparisons)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interpunct.errors import ModelError
+from interpunct.errors import InputError, ModelError
 from interpunct.models.model import Clitics, Context
 
 DESCRIPTION = "model.json"
@@ -113,6 +113,19 @@ class Described:
         return "split" if self.description.options.get("clitics") == "split" else "joined"
 
 
+def make_folder(folder: str | Path) -> Path:
+    """Make the folder that a model will be written to, or say why there can be none."""
+    if not str(folder):
+        raise InputError("the output has no name; is a variable empty?")
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror if folder.is_dir() or not folder.exists() else "a file of this name is there"
+        raise InputError(f"cannot be made: {reason}; choose another place", path=str(folder)) from None
+    return folder
+
+
 def take_along(source: Path, target: Path, names: Iterable[str]) -> None:
     """Copy the files of these names that a model has; of those it has not, none of another model's stays behind."""
     if source.resolve() == target.resolve():
@@ -135,4 +148,7 @@ def load_lexicon(folder: Path) -> dict[str, str]:
     path = folder / LEXICON
     if not path.exists():
         return {}
-    return {form.lower(): form for form in path.read_text(encoding="utf-8").split()}
+    try:
+        return {form.lower(): form for form in path.read_text(encoding="utf-8-sig").split()}
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None

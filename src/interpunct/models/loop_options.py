@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+_FASTEST = 1000
+_SEEDS = 1 << 32
+"""numpy takes so many."""
+
 
 @dataclass(frozen=True)
 class LoopOptions:
@@ -41,7 +45,9 @@ class LoopOptions:
             raise ValueError(f"seconds {self.seconds} must be above 0; leave it out to train all epochs")
         if self.seconds is not None and self.schedule == "root":
             raise ValueError("seconds end a cosine; the schedule root knows no end")
-        if self.epochs < 0 or not self.rate > 0 or not self.clip > 0:
-            raise ValueError("epochs must not be negative, and rate and clip must be above 0")
+        if self.epochs < 0 or not 0 < self.rate <= _FASTEST or not self.clip > 0:
+            raise ValueError(f"epochs must not be negative, rate above 0 and at most {_FASTEST}, clip above 0")
+        if not 0 <= self.weight_decay <= 1 or not 0 <= self.seed < _SEEDS:
+            raise ValueError(f"weight_decay must be 0 to 1, and seed 0 to {_SEEDS - 1}")
         if self.device != "auto" and self.device.split(":")[0] not in ("cpu", "cuda", "mps"):
             raise ValueError(f"device {self.device!r} is not known; use auto, cpu or cuda")

@@ -85,6 +85,8 @@ class SequenceOptions(ContextOptions):
         for name in ("misheard", "imitate"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} {getattr(self, name)} must not be negative")
+        if any(not weight >= 0 for weight in self.weights.values()):
+            raise ValueError(f"weights {self.weights} must not be negative")
         if self.shortest > self.longest:
             raise ValueError(f"shortest {self.shortest} is above longest {self.longest}")
 

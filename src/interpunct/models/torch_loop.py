@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from interpunct.errors import ModelError
+from interpunct.errors import ConfigError, ModelError
 from interpunct.models.loop_options import LoopOptions
 
 Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
@@ -25,7 +25,13 @@ def choose_device(name: str) -> torch.device:
     """Return the device of a name; `auto` is CUDA where there is one."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+        torch.zeros((), device=device)  # a device may be known and not be there
+    except (AssertionError, RuntimeError) as error:
+        reason = (str(error).strip() or repr(error)).splitlines()[0]
+        raise ConfigError([f"train.device {name!r} cannot be used: {reason}"]) from None
+    return device
 
 
 def fit(
@@ -76,11 +82,13 @@ def fit(
             count += 1
             if clock.share >= 1:
                 break
+        if not math.isfinite(mean := float(sums) / max(1, count)):
+            break  # no later epoch finds the way back; an earlier one may have been good
         averaged.eval()
         # A program made for training would be made anew for what scoring does with the same layers.
         with torch.no_grad(), torch.compiler.set_stance("force_eager" if options.compile else "default"):
             scores = score(averaged)
-        row = {"epoch": epoch + 1, "loss": float(sums) / max(1, count), **scores}
+        row = {"epoch": epoch + 1, "loss": mean, **scores}
         log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(clock.passed, 1)})
         if scores["dev"] > best_score:
             best_score, best = scores["dev"], copy.deepcopy(averaged.state_dict())

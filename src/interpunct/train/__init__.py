@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interpunct import config, corpora
+from interpunct import config
 from interpunct.cases import CASES
 from interpunct.errors import ConfigError
 from interpunct.features import normalise
@@ -24,7 +24,7 @@ from interpunct.labels import MARKS
 from interpunct.models import load, type_named
 from interpunct.models.branch import BRANCH
 from interpunct.models.encoded import Encoded, Tagged, joined, parts_of
-from interpunct.models.folder import Description, load_lexicon, save_lexicon
+from interpunct.models.folder import Description, load_lexicon, make_folder, save_lexicon
 from interpunct.models.loop_options import LoopOptions
 from interpunct.models.model import Clitics
 from interpunct.train import said, specs
@@ -50,6 +50,13 @@ class ModelConfig:
     start: str | None = None
     """The folder of a trained model of the same type to go on from: its words, its labels and what it has learned."""
 
+    def __post_init__(self) -> None:
+        if not self.name.strip() or not self.version.strip():
+            raise ValueError("name and version must not be empty")
+        for name in ("tasks", "marks"):
+            if len(set(getattr(self, name))) < len(getattr(self, name)):
+                raise ValueError(f"{name} has something twice")
+
 
 @dataclass(frozen=True)
 class DataConfig:
@@ -73,6 +80,10 @@ class DataConfig:
     lexicon_count: int = 3
     """How often a mixed-case word must occur to be remembered."""
 
+    def __post_init__(self) -> None:
+        if self.lexicon_count < 1 or (self.documents is not None and self.documents < 1):
+            raise ValueError("documents and lexicon_count must be at least 1")
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -95,7 +106,7 @@ def train(
     """Train what a configuration, or a file with one, describes and write the model to `folder`."""
     settings = source if isinstance(source, TrainConfig) else config.load(TrainConfig, source, overrides)
     _check(settings)
-    folder = Path(folder)
+    folder = make_folder(folder)
     kind = type_named(settings.model.type)
     clitics = _options(settings).clitics
     packs = specs.packs(settings.data.train)
@@ -115,7 +126,7 @@ def train(
         "version": settings.model.version,
         "options": settings.options,
         "trained_on": (*sources, *chain.from_iterable(settings.data.tags.values())),
-        "licence": specs.licences(sources),
+        "licence": specs.licences([*sources, *chain.from_iterable(settings.data.tags.values())]),
     }
     if settings.model.start is None:
         model = kind.create(labels=_labels(settings), words=words, seed=settings.train.seed, **about)
@@ -139,7 +150,6 @@ def train(
         loop=settings.train,
         log=note,
     )
-    folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
     (folder / BRANCH).unlink(missing_ok=True)  # it was another model's
     known = {} if settings.model.start is None else load_lexicon(Path(settings.model.start))
@@ -314,8 +324,7 @@ def _surface_forms(counts: Counter[str], least: int) -> dict[str, str]:
 def _card(settings: TrainConfig, description: Description, rows: list[dict[str, Any]]) -> str:
     best = max(rows, key=lambda row: float(row["dev"])) if rows else {}
     data = "\n".join(
-        f"| {spec} | {corpora.named(spec.split(':')[0]).summary} | {corpora.named(spec.split(':')[0]).licence} |"
-        for spec in description.trained_on
+        f"| {spec} | {specs.summary(spec)} | {specs.licences([spec])} |" for spec in description.trained_on
     )
     dev = ", ".join(f"{name} {value}" for name, value in best.items() if name.endswith("_f1"))
     restores = " and ".join({"mark": "punctuation", "case": "capitals"}.get(task, task) for task in description.labels)

@@ -119,8 +119,9 @@ def _held(model: Model, documents: Iterable[Transcript], marks: Sequence[str], k
 
 
 def _kind(mark: str | None, kinds: Sequence[str]) -> int:
-    """Return which kind a mark is of; of a pause written as "…" nobody knows."""
-    return IGNORED if mark is None or mark == "…" else kinds.index(to_three(mark))
+    """Return which kind a mark is of; of a pause written as "…" nobody knows, nor of what the model cannot write."""
+    kind = None if mark is None or mark == "…" else to_three(mark)
+    return kinds.index(kind) if kind in kinds else IGNORED
 
 
 def calibrate(folder: str | Path, names: Sequence[str], *, words: int | None = None) -> tuple[Description, Gain]:
@@ -132,6 +133,8 @@ def calibrate(folder: str | Path, names: Sequence[str], *, words: int | None = N
     specs.check(names)
     before = Description.load(folder)
     for name in names:
+        if specs.is_pack(name):
+            raise InputError(f"{name}: packs are for training; calibrate on text that is held out, e.g. iwslt:dev")
         if name in before.trained_on or name.split(":")[1].startswith("test"):
             raise InputError(f"{name} is for training or testing; calibrate on text that is held out, e.g. iwslt:dev")
     scales, gain = best_scales(load(folder), [_first(specs.read(name), words) for name in names])
@@ -142,7 +145,8 @@ def calibrate(folder: str | Path, names: Sequence[str], *, words: int | None = N
 
 def _first(documents: Iterable[Transcript], words: int | None) -> Iterator[Transcript]:
     for document in documents:
-        if words is not None and words <= 0:
-            return
-        yield document
-        words = None if words is None else words - len(document.words)
+        if words is None:
+            yield document
+        elif words > 0:
+            yield replace(document, words=document.words[:words])
+            words -= len(document.words)

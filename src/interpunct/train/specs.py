@@ -39,7 +39,7 @@ def check(specs: Iterable[str]) -> None:
     for spec in specs:
         if is_pack(spec):
             if not Path(spec).exists():
-                raise ConfigError([f"{spec!r}: no such pack; make it with recipes/bundled/pack.py"])
+                raise ConfigError([f"{spec!r}: no such pack; pack.py or another script of recipes/bundled makes it"])
             continue
         name, colon, split = spec.partition(":")
         if not colon:
@@ -66,6 +66,22 @@ def read_tagged(spec: str, documents: int | None = None) -> Iterator[tuple[Trans
     return islice(tagged_transcripts(corpora.data_root(), name, split), documents)
 
 
+def summary(spec: str) -> str:
+    """Say what a corpus is; of one's own, in a pack, nothing is known here.
+
+    >>> summary("calls:train")
+    'not among our corpora'
+    """
+    name = spec.partition(":")[0]
+    return corpora.named(name).summary if name in corpora.CORPORA else "not among our corpora"
+
+
 def licences(specs: Iterable[str]) -> str:
-    """Return the licences of corpora, each once."""
-    return "; ".join(sorted({corpora.named(spec.partition(":")[0]).licence for spec in specs}))
+    """Return the licences of corpora, each once; those of one's own text are for its owner to tell.
+
+    >>> licences(["iwslt:train", "calls:train"])
+    'CC BY-NC-ND; that of calls'
+    """
+    names = {spec.partition(":")[0] for spec in specs}
+    known = {corpora.named(name).licence for name in names if name in corpora.CORPORA}
+    return "; ".join([*sorted(known), *(f"that of {name}" for name in sorted(names - set(corpora.CORPORA)))])

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from interpunct import config
-from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
+from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError, UnknownNameError
 from interpunct.formats import replace_file
+from interpunct.models.folder import make_folder
 from interpunct.train import Log, TrainConfig, train
 from interpunct.train.ranges import distribution, mistakes, ranges, with_values
 
@@ -96,8 +97,8 @@ def tune(path: str | Path, folder: str | Path, *, overrides: Iterable[str] = (),
         raise MissingExtraError("tuning", "tune") from None
     settings = config.load(TuneConfig, path, overrides)
     base, space = _check(settings, str(path))
-    folder = Path(folder)
-    _make(folder / _TRIALS)
+    folder = make_folder(folder)
+    make_folder(folder / _TRIALS)
     with _alone(folder), _quiet():
         _begin(settings, folder)
         journal = folder / _JOURNAL
@@ -115,14 +116,13 @@ def tune(path: str | Path, folder: str | Path, *, overrides: Iterable[str] = (),
             )
         else:
             study.pruner = optuna.pruners.NopPruner()
-        return _Search(study, space, base, settings.tune, folder, log or (lambda _row: None)).run()
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}; choose another place", path=str(folder)) from None
+        search = _Search(study, space, base, settings.tune, folder, log or (lambda _row: None))
+        try:
+            return search.run()
+        except (ConfigError, InputError, UnknownNameError):
+            if not search.ended():  # nothing was learned by this configuration, which may be mended
+                (folder / _SETTINGS).unlink()
+            raise
 
 
 @contextmanager
@@ -253,6 +253,12 @@ class _Search:
         trials = self.study.get_trials(deepcopy=False)
         return sum(trial.state != TrialState.FAIL or _ERROR in trial.user_attrs for trial in trials)
 
+    def ended(self) -> int:
+        """Return how many trials came to an end, well or by themselves."""
+        from optuna.trial import TrialState
+
+        return self.finished() - len(self.study.get_trials(deepcopy=False, states=[TrialState.RUNNING]))
+
     def attempt(self, trial: Trial) -> None:
         """Train with a trial's draws and tell the study how it went."""
         from optuna import TrialPruned
@@ -266,7 +272,7 @@ class _Search:
             if wrong := mistakes(self.base, trial.params | fewer):
                 raise ModelError(f"these values do not go together: {'; '.join(wrong)}")
             settings = with_values(self.base, trial.params | fewer)
-            _make(place)
+            make_folder(place)
             replace_file(place / _CONFIG, [config.dump(settings).encode()])
 
             def note(row: dict[str, Any]) -> None:
