@@ -128,7 +128,7 @@ def test_restore_of_a_folder_of_nothing_goes_on_with_the_others(interpunct: Comm
     (tmp_path / "a.txt").write_text("so how are you")
     got = interpunct("restore", tmp_path / "empty", tmp_path / "a.txt")
     assert (got.code, got.out) == (1, "So how are you?\n")
-    assert f"{tmp_path / 'empty'}: a folder, and no file in it" in got.err
+    assert f"{tmp_path / 'empty'}: a folder, not a file" in got.err
 
 
 def test_restore_of_several_documents_into_a_folder_of_subtitles(interpunct: Command, tmp_path: Path) -> None:

@@ -128,6 +128,23 @@ def test_evaluate_takes_one_text_for_the_same_however_its_lines_are_broken(tmp_p
     assert told.metrics["su_er"]["inserted"] == 1
 
 
+def test_evaluate_compares_a_baseline_however_its_lines_are_broken(tmp_path: Path) -> None:
+    lines = ["Yes.", "I do. You know.", "Well, no.", "So?", "Then come."]
+    (tmp_path / "lines.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "line.txt").write_text(" ".join(lines))
+    found = interpunct.evaluate(
+        tmp_path / "lines.txt", tmp_path / "lines.txt", baseline=tmp_path / "line.txt", metrics=["su_er"]
+    )
+    assert found.comparisons["su_er"].delta == 0.0
+
+
+def test_evaluate_keeps_lines_of_which_few_end_with_a_mark(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("yes we did\nit was late\nwas it?\nso we left\nby train\nfor home\n")
+    hypothesis = text("yes we did. it was late. was it? so we left. by train. for home.")
+    found = interpunct.evaluate(tmp_path / "r.txt", hypothesis, metrics=["su_er"])
+    assert found.metrics["su_er"]["error"] == 0.0
+
+
 def test_evaluate_says_that_wisebe_is_not_compared() -> None:
     with pytest.raises(InputError, match="not compared"):
         interpunct.evaluate(text(REFERENCE), text(HYPOTHESIS), metrics=["wisebe"], baseline=text(REFERENCE))

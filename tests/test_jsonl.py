@@ -125,8 +125,3 @@ def test_jsonl_writes_each_line_before_it_asks_for_the_next_document() -> None:
     lines = write(documents(), WriteOptions())
     next(lines)
     assert asked == [0]
-
-
-def test_jsonl_keeps_words_of_nothing() -> None:
-    (transcript,) = read('{"words": ["so", "", " ", "far"]}')
-    assert [word.text for word in transcript.words] == ["so", "", "", "far"]

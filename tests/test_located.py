@@ -240,7 +240,6 @@ def test_parsed_keeps_one_word_for_an_entry() -> None:
     words = word_entries.parsed(entries)
     assert [(word.text, word.mark, word.start, word.end) for word in words] == [
         ("New York", ",", 1.0, 2.0),
-        ("", "", None, None),
         ("10\u00a0000", "", None, None),
         ("so", "?", 3.0, 4.0),
     ]

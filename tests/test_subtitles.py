@@ -111,6 +111,7 @@ def test_subtitles_number_before_a_timing_is_not_text_but_a_number_said_is() -> 
     ("text", "expected"),
     [
         ("00:00:01,000 --> 00:00:02,000\nborn in\n1984\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in 1984 yes"),
+        ("00:00:01,000 --> 00:00:02,000\n42\n\n00:00:03,000 --> 00:00:04,000\nyes\n", "42 yes"),
         ("1\n00:00:01,000 --> 00:00:02,000\nborn in\n2\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in yes"),
         ("00:00:01,000 --> 00:00:02,000\nborn in\n\n2\n00:00:03,000 --> 00:00:04,000\nyes\n", "born in yes"),
         ("1\n\n00:00:01,000 --> 00:00:02,000\nborn\n\n2\n\n00:00:03,000 --> 00:00:04,000\nyes\n", "born yes"),

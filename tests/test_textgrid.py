@@ -84,7 +84,7 @@ def test_textgrid_read_prefers_the_word_tier_and_drops_its_silences() -> None:
 
 
 def test_textgrid_read_falls_back_to_the_first_tier_with_text() -> None:
-    grid = short(empty=[(0, 9, "")], talk=[(1, 2, "sil is a word"), (3, 4, "")], other=[(0.5, 2, "no")])
+    grid = short(empty=[(0, 9, "")], talk=[(1, 2, "sil is a word"), (3, 4, "")], other=[(0, 1, "no")])
     assert spans(read(grid)) == [
         ("sil", 1.0, None),
         ("is", None, None),
@@ -98,6 +98,21 @@ def test_textgrid_read_takes_tiers_that_take_turns_for_speakers() -> None:
     grid = short(Ann=[(0, 1, "hello"), (4, 5, "good")], Bob=[(2, 4.2, "hi there")], gestures=notes)
     spoken = [(word.text, word.start, word.speaker) for word in read(grid).words]
     assert spoken == [("hello", 0.0, "Ann"), ("hi", 2.0, "Bob"), ("there", None, "Bob"), ("good", 4.0, "Ann")]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"noise": [(2, 3, "cough")]},
+        {"sounds heard": [(2, 3, "a dog barks outside")]},
+        {"remark": [(2, 3, "unclear")]},
+        {"state": [(0, 1, "sounding"), (1, 9, "silent")]},
+        {"part": [(0, 9, "the whole interview")]},
+    ],
+)
+def test_textgrid_read_leaves_what_stands_beside_speech(beside: dict[str, list[Interval]]) -> None:
+    talk: list[Interval] = [(0, 1, "so how are you"), (4, 4.5, "i see")]
+    assert [word.text for word in read(short(talk=talk, **beside)).words] == ["so", "how", "are", "you", "i", "see"]
 
 
 def test_textgrid_read_passes_over_comments_and_point_tiers() -> None:

@@ -68,7 +68,7 @@ def test_fit_minimises_the_loss() -> None:
 
 
 def test_fit_that_diverges_is_no_success() -> None:
-    with pytest.raises(ModelError, match="diverged"):
+    with pytest.raises(ModelError, match="diverged"), pytest.warns(RuntimeWarning, match="in epoch 1"):
         losses(LoopOptions(epochs=5, rate=0.1, device="cpu"), lambda: Scaled(math.nan))
 
 
@@ -79,17 +79,18 @@ def test_fit_keeps_what_was_good_before_it_diverged() -> None:
     def loss(module: Any, factor: float) -> Any:
         return ((module(torch.ones(1, 1)) - 2) ** 2).mean() * factor
 
-    made = fit(
-        scaled, batches=lambda epoch: [math.inf if epoch == 2 else 1.0], steps=1, loss=loss,
-        score=lambda _: {"dev": float(len(rows))}, options=LoopOptions(epochs=5, device="cpu"), log=rows.append,
-    )  # fmt: skip
+    with pytest.warns(RuntimeWarning, match="in epoch 3"):
+        made = fit(
+            scaled, batches=lambda epoch: [math.inf if epoch == 2 else 1.0], steps=1, loss=loss,
+            score=lambda _: {"dev": float(len(rows))}, options=LoopOptions(epochs=5, device="cpu"), log=rows.append,
+        )  # fmt: skip
     assert len(rows) == 2
     assert all(bool(torch.isfinite(weight).all()) for weight in made.parameters())
 
 
-@pytest.mark.parametrize("name", ["cpu:banana", "cuda:77", "mps"])
+@pytest.mark.parametrize("name", ["cpu:banana", "cuda:77"])
 def test_device_that_is_not_there_is_told(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"train\.device"):
+    with pytest.raises(ConfigError, match=f"device '{name}' cannot be used"):
         choose_device(name)
 
 

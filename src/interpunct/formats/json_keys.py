@@ -11,7 +11,8 @@ import re
 from itertools import islice
 from typing import Any
 
-_HEAD_CHARACTERS = 1 << 16
+HEAD_CHARACTERS = 1 << 16
+"""How much of a text tells most formats."""
 _MANY_ITEMS = 256
 """Items of a list that are looked at: those of a transcript are all alike."""
 _OPENING = re.compile(r'\s*+(?:(\[)\s*+)?\{\s*+"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+:', re.DOTALL)
@@ -33,7 +34,7 @@ def json_keys(text: str) -> frozenset[str]:
     if opening is None:
         return frozenset()
     paths = {"["} if opening[1] else set()
-    return frozenset(paths | _keys_of_head(text[:_HEAD_CHARACTERS]) | _keys_of_first(text))
+    return frozenset(paths | _keys_of_head(text[:HEAD_CHARACTERS]) | _keys_of_first(text))
 
 
 def _keys_of_head(head: str) -> set[str]:

@@ -95,7 +95,7 @@ def _entry(item: Any, items: list[Any]) -> Word:
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
     """Write our own JSON with its text, one object a line."""
     for transcript in transcripts:
-        # The text comes early so that a sniffer sees its key in the head of a long line.
+        # The text comes first, where people see it.
         yield (
             located.dumps({"interpunct": own.VERSION, "text": render.text(transcript)} | own.to_object(transcript))
             + "\n"

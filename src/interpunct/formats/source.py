@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from interpunct.errors import InputError
-from interpunct.formats.json_keys import json_keys
+from interpunct.formats.json_keys import HEAD_CHARACTERS, json_keys
 
 _BOMS = (  # UTF-32's begins with UTF-16's, so it comes first
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -22,7 +22,6 @@ _BOMS = (  # UTF-32's begins with UTF-16's, so it comes first
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_HEAD_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,9 @@ class Source:
         try:
             return cls(str(path), Path(path).read_bytes(), encoding)
         except IsADirectoryError:
-            raise InputError("a folder, and no file in it that can be read; give another", path=str(path)) from None
+            raise InputError(
+                "a folder, not a file; give a file, or a folder with files in it", path=str(path)
+            ) from None
         except FileNotFoundError:
             raise InputError("no such file; check the name", path=str(path)) from None
         except OSError as error:
@@ -78,7 +79,7 @@ class Source:
     @property
     def head(self) -> str:
         """The first 64k characters: enough to tell a format by."""
-        return self.text[:_HEAD_CHARACTERS]
+        return self.text[:HEAD_CHARACTERS]
 
     @cached_property
     def json_keys(self) -> frozenset[str]:

@@ -128,8 +128,9 @@ def _without_number(rows: list[str], *, numbered: bool) -> list[str]:
     last = len(rows) - 1
     while last >= 0 and not rows[last].strip():
         last -= 1
-    is_number = last >= 0 and rows[last].strip().isdecimal()
-    return rows[:last] if is_number and (numbered or last == 0 or not rows[last - 1].strip()) else rows
+    if last < 0 or not rows[last].strip().isdecimal():
+        return rows
+    return rows[:last] if numbered or (last > 0 and not rows[last - 1].strip()) else rows
 
 
 def write_srt(transcripts: Iterable[Transcript], options: WriteOptions) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 In: the long or the short text form. The words are those of the interval tier named "words" or "word", or of
 all tiers named "<speaker> - words" as aligners write them, merged by start with their speakers; where there
-is no such tier, of the first interval tier that has text, and of those beside it that mostly have text while it has
-none: these are of other speakers, and their names are the speakers'. Out: one transcript, and back as a long TextGrid
+is no such tier, of the first interval tier that has text, and of those beside it that take turns with it: these are
+of other speakers, and their names are the speakers'. Out: one transcript, and back as a long TextGrid
 with a tier for each speaker. Empty intervals are silence, and so are "<eps>", "sil" and "sp" in a tier of
 words. An interval of several words gives its start to the first and its end to the last. Point tiers are
 passed over; the chronological and binary forms are not read.
@@ -37,6 +37,12 @@ _VALUE = re.compile(
     re.ASCII,
 )
 _WORD_TIER = re.compile(r"(?:(?P<speaker>.*\S)\s+-\s+)?words?", re.IGNORECASE | re.DOTALL)
+_ASIDE = re.compile(
+    r"\b(?:noise|pause|silence|event|comment|note|gesture|sound|music|laughter|breath|phone|tone|break|misc|pos|section|"
+    r"topic|turn|overlap)s?\b",
+    re.IGNORECASE,
+)
+"""What tiers are called that stand beside speech."""
 _SILENCES = frozenset(("<eps>", "sil", "sp"))
 
 
@@ -178,15 +184,24 @@ def _of_speakers(tiers: list[_Tier]) -> list[_Interval]:
     """Return what is said in the first tier and in those that take turns with it; others tell of the same words."""
     speakers = tiers[:1]
     for tier in tiers[1:]:
-        if _takes_turns(tier.intervals, [interval for other in speakers for interval in other.intervals]):
+        said = [interval for other in speakers for interval in other.intervals]
+        if not _ASIDE.search(tier.name) and _is_as_wordy(tier, tiers[0]) and _takes_turns(tier.intervals, said):
             speakers.append(tier)
     if len(speakers) == 1:
         return list(speakers[0].intervals)
     return [interval._replace(speaker=tier.name) for tier in speakers for interval in tier.intervals]
 
 
+def _is_as_wordy(tier: _Tier, first: _Tier) -> bool:
+    """Say whether a tier's intervals have at least half as many words each: notes beside speech have one or two."""
+    mine, its = (
+        sum(len(interval.text.split()) for interval in each.intervals) / len(each.intervals) for each in (tier, first)
+    )
+    return 2 * mine >= its
+
+
 def _takes_turns(intervals: Sequence[_Interval], others: Sequence[_Interval]) -> bool:
-    """Say whether less than half of the time of some intervals is in others, too."""
+    """Say whether some intervals and others have less than half of the time of either in common."""
     edges = sorted(
         edge
         for which, given in enumerate((intervals, others))
@@ -199,7 +214,8 @@ def _takes_turns(intervals: Sequence[_Interval], others: Sequence[_Interval]) ->
         common_s += (time - since) * all(going)
         since = time
         going[which] += change
-    return 2 * common_s < sum(interval.end - interval.start for interval in intervals)
+    shorter_s = min(sum(interval.end - interval.start for interval in each) for each in (intervals, others))
+    return 2 * common_s < shorter_s
 
 
 def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:

@@ -51,8 +51,7 @@ def read(source: Source) -> Iterator[Transcript]:
 def _transcript(data: Any, name: str) -> Transcript:
     # faster-whisper's segments are often dumped as a bare list.
     document = {"segments": data} if isinstance(data, list) else located.an_object(data, "the document")
-    # A piece of nothing but a space is a token that whisper.cpp writes, no word.
-    return Transcript(word_entries.parsed(word for word in _words(document) if word.text.strip()), name)
+    return Transcript(word_entries.parsed(_words(document)), name)
 
 
 def _words(document: dict[str, Any]) -> Iterator[Word]:
@@ -91,7 +90,7 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
 def _with_missing(words: list[Word], tokens: list[str]) -> list[Word]:
     """Put back, without times, what a segment's text says and its words do not."""
     said = [word.text.strip() for word in words]
-    if not words or not tokens:
+    if not words or not tokens or said == tokens:
         return words
     if _letters(said) == _letters(tokens):
         return _as_written(words, tokens)

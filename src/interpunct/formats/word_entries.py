@@ -48,7 +48,7 @@ def spread(
 
 
 def parsed(entries: Iterable[Word]) -> tuple[Word, ...]:
-    """Turn entries as read into words with tags: one entry is one word, even with a space or with nothing in it.
+    """Turn entries as read into words with tags: one entry is one word, even with a space in it.
 
     >>> [(word.text, word.mark, word.end) for word in parsed([Word(" Yes —", 0.0, 0.4), Word("- No")])]
     [('Yes', '—', 0.4), ('- No', '', None)]
@@ -62,5 +62,6 @@ def _trimmed(entry: Word) -> Iterator[Word]:
     # "Yes —" is a word and its mark: the mark has no time of its own, so the word keeps both.
     while stop > 1 and standalone_mark(tokens[stop - 1]) is not None:
         stop -= 1
-    yield Word(" ".join(tokens[:stop]), entry.start, entry.end, entry.confidence, entry.speaker)
+    if tokens:
+        yield Word(" ".join(tokens[:stop]), entry.start, entry.end, entry.confidence, entry.speaker)
     yield from map(Word, tokens[stop:])

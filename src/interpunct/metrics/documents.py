@@ -18,7 +18,13 @@ from interpunct import formats
 from interpunct.errors import InputError
 from interpunct.formats import Source
 from interpunct.formats.rttm import Unit, last_words, read_units
-from interpunct.metrics.boundaries import Mask, boundaries, boundaries_of_lines, is_segment_per_line
+from interpunct.metrics.boundaries import (
+    LINES_FOR_A_MARK,
+    Mask,
+    boundaries,
+    boundaries_of_lines,
+    is_segment_per_line,
+)
 from interpunct.transcript import Transcript
 
 Scored = str | Path | Transcript | Mapping[str, Transcript]
@@ -115,7 +121,8 @@ def _side_of(transcript: Transcript, source: Source, form: str, segments: Segmen
         if wanted:
             lines = replace(transcript, words=words)
             by_marks = boundaries([word.mark for word in words])
-            guessed = segments == "auto" and bool(np.any(by_marks & ends))
+            unmarked = np.count_nonzero(ends & ~by_marks)
+            guessed = segments == "auto" and unmarked * LINES_FOR_A_MARK <= np.count_nonzero(ends)
             return Side(lines, ends, "lines", Side(lines, by_marks) if guessed else None)
     return _side(transcript)
 
@@ -134,7 +141,7 @@ def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Si
         raise InputError("there is nothing to score; give a reference and a hypothesis with documents in them")
     if all(len(side) == 1 for side in (*references, hypotheses)):
         ((name, hypothesis),) = hypotheses.items()
-        return [_document(name, tuple(next(iter(side.values())) for side in references), hypothesis)]
+        return [Document(name, tuple(next(iter(side.values())) for side in references), hypothesis)]
     for side in references:
         missing = sorted(side.keys() - hypotheses.keys())
         extra = sorted(hypotheses.keys() - side.keys())
@@ -142,12 +149,13 @@ def paired(references: Sequence[Mapping[str, Side]], hypotheses: Mapping[str, Si
             names = ", ".join((missing or extra)[:5])
             which = "without a hypothesis" if missing else "without a reference"
             raise InputError(f"documents {which}: {names}; files are paired by their names")
-    return [_document(name, tuple(side[name] for side in references), hypotheses[name]) for name in sorted(hypotheses)]
+    return [Document(name, tuple(side[name] for side in references), hypotheses[name]) for name in sorted(hypotheses)]
 
 
-def _document(name: str, references: tuple[Side, ...], hypothesis: Side) -> Document:
-    """Put sides together; lines that end with marks are no ends of sentences where another side has marks alone."""
-    if len({side.by for side in (*references, hypothesis)}) > 1:
-        references = tuple(side.by_marks or side for side in references)
-        hypothesis = hypothesis.by_marks or hypothesis
-    return Document(name, references, hypothesis)
+def agreed(sides: Sequence[Side]) -> list[Side]:
+    """Let all versions of a document end their sentences alike: not one at lines that end with marks, another at marks.
+
+    Lines without marks stay what they are: nothing else tells where their sentences end.
+    """
+    differ = len({side.by for side in sides}) > 1
+    return [side.by_marks or side if differ else side for side in sides]

@@ -17,7 +17,7 @@ from interpunct.errors import InputError
 from interpunct.metrics import WISEBE, MetricOptions, named, wisebe
 from interpunct.metrics.boundaries import Mask
 from interpunct.metrics.counts import Counts
-from interpunct.metrics.documents import Document, ReadOptions, Scored, Side, paired, read_documents
+from interpunct.metrics.documents import Document, ReadOptions, Scored, Side, agreed, paired, read_documents
 from interpunct.metrics.metric import Metric
 from interpunct.metrics.pair import Pair, WordErrors, carry_ends, pair, require_same_words
 from interpunct.metrics.significance import (
@@ -100,6 +100,8 @@ def evaluate(
     options = options or MetricOptions()
     given = [reference] if isinstance(reference, str | Path | Transcript | Mapping) else list(reference)
     documents = paired([read_documents(each, reading) for each in given], read_documents(hypothesis, reading))
+    others = [] if baseline is None else _baseline(documents, read_documents(baseline, reading))
+    documents, others = _agreed(documents, others)
     if not align:
         _require_same_words(documents)
     pairs = [_pair(document, document.hypothesis_side, align) for document in documents]
@@ -124,8 +126,8 @@ def evaluate(
     if baseline is not None:
         if not single:
             raise InputError("WiSeBE is not compared with a baseline; give other metrics, or score both by themselves")
-        others = _baseline(documents, read_documents(baseline, reading), align)
-        comparisons = _comparisons(single, pairs, others, bootstrap, options, draws)
+        theirs = [_pair(document, other, align) for document, other in zip(documents, others, strict=True)]
+        comparisons = _comparisons(single, pairs, theirs, bootstrap, options, draws)
         values["significance"] = _shown_comparisons(comparisons)
     return Evaluation(
         _signature(chosen, options, align, units, draws, documents),
@@ -243,15 +245,27 @@ def _aligned(metrics: Sequence[Metric], pairs: Sequence[Pair], options: MetricOp
     return {"wer": words.wer, "unrestricted": unrestricted}
 
 
-def _baseline(documents: Sequence[Document], others: Mapping[str, Side], align: bool) -> list[Pair]:
-    """Pair a baseline's documents with the references; its words must be the hypothesis's."""
+def _agreed(documents: Sequence[Document], others: Sequence[Side]) -> tuple[list[Document], list[Side]]:
+    """Let each document's references, its hypothesis and the baseline's end their sentences alike."""
+    chosen, beside = [], []
+    for index, document in enumerate(documents):
+        sides = [*document.reference_sides, document.hypothesis_side, *others[index : index + 1]]
+        count = len(document.reference_sides)
+        *references, hypothesis = (same := agreed(sides))[: count + 1]
+        chosen.append(Document(document.name, tuple(references), hypothesis))
+        beside += same[count + 1 :]
+    return chosen, beside
+
+
+def _baseline(documents: Sequence[Document], others: Mapping[str, Side]) -> list[Side]:
+    """Return a baseline's version of each document; its words must be the hypothesis's."""
     found = paired([others], {document.name: document.hypothesis_side for document in documents})
     sides = {each.name: each.reference_sides[0] for each in found}
     for document in documents:
         other = sides[document.name].transcript
         advice = "a baseline must be of the same words"
         require_same_words(document.hypothesis, other, sides=("hypothesis", "baseline"), advice=advice)
-    return [_pair(document, sides[document.name], align) for document in documents]
+    return [sides[document.name] for document in documents]
 
 
 def _comparisons(

@@ -121,7 +121,7 @@ def make_folder(folder: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = error.strerror if folder.is_dir() or not folder.exists() else "a file of this name is there"
+        reason = "a file of this name is there" if isinstance(error, FileExistsError) else error.strerror
         raise InputError(f"cannot be made: {reason}; choose another place", path=str(folder)) from None
     return folder
 

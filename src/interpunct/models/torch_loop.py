@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -30,7 +31,7 @@ def choose_device(name: str) -> torch.device:
         torch.zeros((), device=device)  # a device may be known and not be there
     except (AssertionError, RuntimeError) as error:
         reason = (str(error).strip() or repr(error)).splitlines()[0]
-        raise ConfigError([f"train.device {name!r} cannot be used: {reason}"]) from None
+        raise ConfigError([f"device {name!r} cannot be used: {reason}"]) from None
     return device
 
 
@@ -83,7 +84,9 @@ def fit(
             if clock.share >= 1:
                 break
         if not math.isfinite(mean := float(sums) / max(1, count)):
-            break  # no later epoch finds the way back; an earlier one may have been good
+            # No later epoch finds the way back, but an earlier one may have been good.
+            warnings.warn(f"training diverged in epoch {epoch + 1} and ends there", RuntimeWarning, stacklevel=2)
+            break
         averaged.eval()
         # A program made for training would be made anew for what scoring does with the same layers.
         with torch.no_grad(), torch.compiler.set_stance("force_eager" if options.compile else "default"):

@@ -150,3 +150,5 @@ def _first(documents: Iterable[Transcript], words: int | None) -> Iterator[Trans
         elif words > 0:
             yield replace(document, words=document.words[:words])
             words -= len(document.words)
+        else:
+            return

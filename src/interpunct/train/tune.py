@@ -122,6 +122,7 @@ def tune(path: str | Path, folder: str | Path, *, overrides: Iterable[str] = (),
         except (ConfigError, InputError, UnknownNameError):
             if not search.ended():  # nothing was learned by this configuration, which may be mended
                 (folder / _SETTINGS).unlink()
+                journal.unlink(missing_ok=True)
             raise
 
 
