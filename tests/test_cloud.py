@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from interpunct import formats
 from interpunct.errors import InputError
-from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE
+from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE, SPEECHMATICS
 from interpunct.formats.format import Format
 from interpunct.formats.source import Source
 from interpunct.labels import surface
 from interpunct.transcript import Transcript
 
 SAMPLES = Path(__file__).parent / "samples"
-ALL = {chosen.name: chosen for chosen in (AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE)}
+ALL = {chosen.name: chosen for chosen in (AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE, SPEECHMATICS)}
 
 
 def read(chosen: Format, document: Any) -> list[Transcript]:
@@ -263,6 +263,7 @@ def test_azure_ticks_are_added_before_they_are_rounded(offset: int, duration: in
         ("deepgram", 12, "end 0.4 is before start 4.24"),
         ("assemblyai", 12, "end 0.68 is before start 0.69"),
         ("azure", 27, "ends too soon"),
+        ("speechmatics", 8, "end 0.48 is before start 0.5"),
     ],
 )
 def test_cloud_formats_name_the_line_of_their_broken_samples(name: str, line: int, what: str) -> None:
@@ -312,11 +313,34 @@ def test_google_keeps_a_result_that_begins_with_the_word_of_the_one_before() -> 
     assert [word.start for word in transcript.words] == [1.0, 5.0, 6.0]
 
 
-@pytest.mark.parametrize(
-    "best",
-    [{"content": "hello", "confidence": 0.9}, {"transcript": "hello", "timestamps": [["hello", 0.1, 0.5]]}],
-)
-def test_google_is_not_another_services_alternatives(best: dict[str, Any]) -> None:
+def test_speechmatics_sample_has_marks_speakers_and_times() -> None:
+    (transcript,) = sample("speechmatics")
+    assert spoken(transcript) == [
+        ("Well,", 0.04, 0.31, "S1"),
+        ("who", 0.5, 0.78, "S1"),
+        ("paid?", 0.78, 1.3, "S1"),
+        ("I", 1.61, 1.8, None),
+        ("did.", 1.8, 2.2, None),
+    ]
+    assert transcript.words[0].confidence == 0.93
+
+
+def test_speechmatics_channels_are_documents_and_opening_marks_belong_to_what_follows() -> None:
+    def result(content: str, channel: str, **fields: str) -> dict[str, Any]:
+        return {"type": "word", "channel": channel, "alternatives": [{"content": content}]} | fields
+
+    results = [
+        result("so", "left"),
+        result("«", "right", type="punctuation", attaches_to="next"),
+        result("yes", "right"),
+    ]
+    left, right = read(SPEECHMATICS, {"results": results})
+    assert [left.source[-5:], right.source[-6:]] == ["#left", "#right"]
+    assert [word.text for word in right.words] == ["«yes"]
+
+
+def test_google_is_not_watsons_alternatives() -> None:
+    best = {"transcript": "hello", "timestamps": [["hello", 0.1, 0.5]]}
     source = Source("x.json", json.dumps({"results": [{"alternatives": [best]}]}).encode())
     with pytest.raises(InputError, match="neither 'words' nor 'text' in it"):
         list(formats.read_source(source))

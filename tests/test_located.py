@@ -33,6 +33,7 @@ FORMAT_OF_SAMPLE = {
     "deepgram.json": "deepgram",
     "assemblyai.json": "assemblyai",
     "azure.json": "azure",
+    "speechmatics.json": "speechmatics",
 }
 NAMES = sorted(set(FORMAT_OF_SAMPLE.values()))
 PROSE = [

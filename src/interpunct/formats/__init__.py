@@ -37,6 +37,7 @@ FORMATS: dict[str, str] = {
     "deepgram": "interpunct.formats.cloud:DEEPGRAM",
     "assemblyai": "interpunct.formats.cloud:ASSEMBLYAI",
     "azure": "interpunct.formats.cloud:AZURE",
+    "speechmatics": "interpunct.formats.cloud:SPEECHMATICS",
     "rttm": "interpunct.formats.rttm:RTTM",
     "stm": "interpunct.formats.stm:STM",
     "ctm": "interpunct.formats.ctm:CTM",

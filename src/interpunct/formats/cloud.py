@@ -1,4 +1,4 @@
-"""The JSON of cloud recognisers: AWS Transcribe, Google, Deepgram, AssemblyAI, Azure. Read only.
+"""The JSON of cloud recognisers: AWS Transcribe, Google, Deepgram, AssemblyAI, Azure, Speechmatics. Read only.
 
 In: what each service answers, with its own units and its own way of writing marks, speakers and channels.
 Out: a transcript, or one for each channel where the channels are told apart. Times are converted in
@@ -22,6 +22,9 @@ from interpunct.transcript import Transcript, Word
 
 Channels = dict[str | None, list[Word]]
 """The words of each channel, in the order of the file; None is the channel of those that name none."""
+
+Speakers = dict[tuple[float | None, float | None], str | None]
+"""Who speaks from when to when."""
 
 _MS_PER_S = 1000
 _TICKS_PER_S = 10_000_000
@@ -74,15 +77,18 @@ def _aws_channels(data: dict[str, Any]) -> Channels:
     labels = located.an_object(results.get("channel_labels") or {}, "'channel_labels'", results)
     channels = located.objects(labels, "channels")
     if channels:
-        return {located.label(channel, "channel_label"): list(_aws_words(channel, {})) for channel in channels}
-    words = list(_aws_words(results, _aws_speakers(results)))
+        return {
+            located.label(channel, "channel_label"): list(_item_words(located.objects(channel, "items")))
+            for channel in channels
+        }
+    words = list(_item_words(located.objects(results, "items"), _aws_speakers(results)))
     if not words:
         transcript = _first(results, "transcripts")
         words = list(word_entries.spread(transcript, located.string(transcript, "transcript") or ""))
     return {None: words}
 
 
-def _aws_speakers(results: dict[str, Any]) -> dict[tuple[float | None, float | None], str | None]:
+def _aws_speakers(results: dict[str, Any]) -> Speakers:
     """Return who speaks from when to when, as older answers tell it: beside the items."""
     labels = located.an_object(results.get("speaker_labels") or {}, "'speaker_labels'", results)
     return {
@@ -92,21 +98,32 @@ def _aws_speakers(results: dict[str, Any]) -> dict[tuple[float | None, float | N
     }
 
 
-def _aws_words(owner: dict[str, Any], speakers: dict[tuple[float | None, float | None], str | None]) -> Iterator[Word]:
+def _item_words(items: Iterable[dict[str, Any]], speakers: Speakers | None = None) -> Iterator[Word]:
+    """Yield words of items that are words or marks; a mark joins the word before it, or the next where it says so."""
     held: Word | None = None
-    for item in located.objects(owner, "items"):
+    opening = ""
+    for item in items:
         best = _first(item, "alternatives")
         token = _token(best or item, "content")
+        if item.get("type") == "punctuation" and item.get("attaches_to") == "next":
+            opening += token
+            continue
         if held is not None and item.get("type") == "punctuation":
             held = replace(held, text=held.text + token)
             continue
         if held is not None:
             yield held
         start, end = located.number(item, "start_time"), located.number(item, "end_time")
-        speaker = located.label(item, "speaker_label") or speakers.get((start, end))
-        held = word_entries.word(item, token, start, end, located.number(best, "confidence"), speaker)
+        speaker = located.label(item, "speaker_label") or (speakers or {}).get((start, end)) or _speaker_of(best)
+        held = word_entries.word(item, opening + token, start, end, located.number(best, "confidence"), speaker)
+        opening = ""
     if held is not None:
-        yield held
+        yield replace(held, text=held.text + opening)
+
+
+def _speaker_of(best: dict[str, Any]) -> str | None:
+    speaker = located.label(best, "speaker")
+    return None if speaker == "UU" else speaker  # Speechmatics' "unknown"
 
 
 AWS = Format(
@@ -375,6 +392,28 @@ AZURE = Format(
         & source.json_keys
     ),
     read=_reader(_azure_channels),
+    timed=True,
+    many=True,
+)
+
+
+# Speechmatics: words and marks are one list, as AWS has them; the speaker stands with the alternative.
+
+
+def _speechmatics_channels(data: dict[str, Any]) -> Channels:
+    by_channel: dict[str | None, list[dict[str, Any]]] = {}
+    for result in located.objects(data, "results"):
+        if result.get("type") != "speaker_change":
+            by_channel.setdefault(located.label(result, "channel"), []).append(result)
+    return {channel: list(_item_words(results)) for channel, results in by_channel.items()}
+
+
+SPEECHMATICS = Format(
+    name="speechmatics",
+    summary="Speechmatics' JSON (read only)",
+    extensions=(".json",),
+    sniff=lambda source: {"results.type", "results.alternatives.content"} <= source.json_keys,
+    read=_reader(_speechmatics_channels),
     timed=True,
     many=True,
 )
