@@ -275,7 +275,7 @@ def test_recover_tells_what_is_wrong_and_writes_nothing(folder: Path, tmp_path: 
         return lambda path: replace(Description.load(path.parent), **changes).save(path.parent)
 
     small = Description.load(folder / "small")
-    told(folder / "trained", "no way back from what was not exported; name the folder that training wrote")
+    told(folder / "trained", "it was never exported; training can go on from it as it is")
     told(changed("older", "model.json", described(exported_from="")), "what it was trained as; export it again")
     told(changed("bigru", "model.json", described(exported_from="bigru")), "no way back from an exported bigru")
     told(changed("gone", "model.onnx", Path.unlink), "model.onnx: cannot be read")
