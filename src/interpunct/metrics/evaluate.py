@@ -249,11 +249,10 @@ def _agreed(documents: Sequence[Document], others: Sequence[Side]) -> tuple[list
     """Let each document's references, its hypothesis and the baseline's end their sentences alike."""
     chosen, beside = [], []
     for index, document in enumerate(documents):
-        sides = [*document.reference_sides, document.hypothesis_side, *others[index : index + 1]]
-        count = len(document.reference_sides)
-        *references, hypothesis = (same := agreed(sides))[: count + 1]
-        chosen.append(Document(document.name, tuple(references), hypothesis))
-        beside += same[count + 1 :]
+        given = document.reference_sides
+        hypothesis, *sides = agreed([document.hypothesis_side, *given, *others[index : index + 1]])
+        chosen.append(Document(document.name, tuple(sides[: len(given)]), hypothesis))
+        beside += sides[len(given) :]
     return chosen, beside
 
 
