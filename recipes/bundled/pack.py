@@ -27,16 +27,19 @@ from interpunct.transcript import Transcript
 from overlap import SHARE, Held, cleared, held_out, shared_shares
 
 FOLDER = Path("runs/packs")
+_SPOKEN = (
+    "changelog:train", "bitcoin_transcripts:train", "ontario_hansard:train", "presidential_speeches:train",
+    "qmsum_meetings:train", "icsi:train", "earnings22:train", "debater:train", "esic:train",
+)  # fmt: skip
 PACKS: dict[str, tuple[str, ...]] = {
     "ted": ("iwslt:train", "iwslt:extra"),
     "court": ("scotus:train",),
-    "spoken": (
-        "changelog:train", "bitcoin_transcripts:train", "ontario_hansard:train", "presidential_speeches:train",
-        "qmsum_meetings:train", "icsi:train", "earnings22:train", "debater:train", "esic:train",
-    ),
+    "spoken": _SPOKEN,
     "books": ("novels:train", "gutenberg:train"),
-}  # fmt: skip
-"""What each pack holds. TED and court are non-commercial; of the others, debater is in part for research."""
+    "free": tuple(spec for spec in _SPOKEN if not corpora.named(spec.partition(":")[0]).noncommercial),
+}
+"""What each pack holds. TED and court are non-commercial, debater is in part for research; "free" is what is spoken
+without it, so that a model of "free" and "books" knows only text that may be used for everything."""
 
 
 @told_in_a_line
