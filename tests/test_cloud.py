@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 
 from interpunct import formats
 from interpunct.errors import InputError
-from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE, SPEECHMATICS
+from interpunct.formats.cloud.assemblyai import ASSEMBLYAI
+from interpunct.formats.cloud.aws import AWS
+from interpunct.formats.cloud.azure import AZURE
+from interpunct.formats.cloud.deepgram import DEEPGRAM
+from interpunct.formats.cloud.google import GOOGLE
+from interpunct.formats.cloud.speechmatics import SPEECHMATICS
+from interpunct.formats.cloud.watson import WATSON
 from interpunct.formats.format import Format
 from interpunct.formats.source import Source
 from interpunct.labels import surface
 from interpunct.transcript import Transcript
 
 SAMPLES = Path(__file__).parent / "samples"
-ALL = {chosen.name: chosen for chosen in (AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE, SPEECHMATICS)}
+ALL = {chosen.name: chosen for chosen in (AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE, SPEECHMATICS, WATSON)}
 
 
 def read(chosen: Format, document: Any) -> list[Transcript]:
@@ -264,6 +270,7 @@ def test_azure_ticks_are_added_before_they_are_rounded(offset: int, duration: in
         ("assemblyai", 12, "end 0.68 is before start 0.69"),
         ("azure", 27, "ends too soon"),
         ("speechmatics", 8, "end 0.48 is before start 0.5"),
+        ("watson", 10, "'end' is 'late'"),
     ],
 )
 def test_cloud_formats_name_the_line_of_their_broken_samples(name: str, line: int, what: str) -> None:
@@ -339,11 +346,35 @@ def test_speechmatics_channels_are_documents_and_opening_marks_belong_to_what_fo
     assert [word.text for word in right.words] == ["«yes"]
 
 
-def test_google_is_not_watsons_alternatives() -> None:
-    best = {"transcript": "hello", "timestamps": [["hello", 0.1, 0.5]]}
-    source = Source("x.json", json.dumps({"results": [{"alternatives": [best]}]}).encode())
-    with pytest.raises(InputError, match="neither 'words' nor 'text' in it"):
-        list(formats.read_source(source))
+def test_watson_sample_has_times_confidences_and_speakers_and_leaves_out_what_was_not_final() -> None:
+    (transcript,) = sample("watson")
+    assert spoken(transcript) == [
+        ("several", 1.0, 1.52, "0"),
+        ("storms", 1.52, 2.2, "0"),
+        ("%HESITATION", 2.6, 2.9, "1"),
+        ("where", 2.9, 3.3, "1"),
+    ]
+    assert [word.confidence for word in transcript.words] == [0.98, 0.91, 0.5, 0.77]
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        {"transcript": "hello there ", "timestamps": [["hello", 0.1, 0.5], ["there", 0.5, 0.9]]},
+        {"transcript": "hello "},
+    ],
+)
+def test_watsons_alternatives_are_not_taken_for_googles(best: dict[str, Any]) -> None:
+    source = Source("x.json", json.dumps({"result_index": 0, "results": [{"alternatives": [best]}]}).encode())
+    assert formats.sniff(source).name == "watson"
+    (transcript,) = formats.read_source(source)
+    assert [word.text for word in transcript.words] == best["transcript"].split()
+
+
+def test_watson_leaves_confidences_that_are_not_one_a_word() -> None:
+    best = {"timestamps": [["so", 0.1, 0.2], ["far", 0.2, 0.4]], "word_confidence": [["so", 0.9]]}
+    (transcript,) = read(WATSON, {"results": [{"alternatives": [best]}]})
+    assert [word.confidence for word in transcript.words] == [None, None]
 
 
 def test_google_says_what_an_alternative_lacks() -> None:

@@ -34,6 +34,7 @@ FORMAT_OF_SAMPLE = {
     "assemblyai.json": "assemblyai",
     "azure.json": "azure",
     "speechmatics.json": "speechmatics",
+    "watson.json": "watson",
 }
 NAMES = sorted(set(FORMAT_OF_SAMPLE.values()))
 PROSE = [

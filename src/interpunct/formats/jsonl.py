@@ -14,7 +14,13 @@ from typing import Any
 from interpunct import render
 from interpunct.errors import InputError
 from interpunct.formats import located, own, word_entries
-from interpunct.formats.cloud import ASSEMBLYAI, AWS, AZURE, DEEPGRAM, GOOGLE, SPEECHMATICS
+from interpunct.formats.cloud.assemblyai import ASSEMBLYAI
+from interpunct.formats.cloud.aws import AWS
+from interpunct.formats.cloud.azure import AZURE
+from interpunct.formats.cloud.deepgram import DEEPGRAM
+from interpunct.formats.cloud.google import GOOGLE
+from interpunct.formats.cloud.speechmatics import SPEECHMATICS
+from interpunct.formats.cloud.watson import WATSON
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
 from interpunct.formats.vosk import VOSK
@@ -104,7 +110,7 @@ def write(transcripts: Iterable[Transcript], _: WriteOptions) -> Iterator[str]:
 
 def sniff(source: Source) -> bool:
     """Take any JSON objects that no other format knows: read as prose they would only give nonsense."""
-    others = (own.JSON, WHISPER, VOSK, AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE, SPEECHMATICS)
+    others = (own.JSON, WHISPER, VOSK, AWS, GOOGLE, DEEPGRAM, ASSEMBLYAI, AZURE, SPEECHMATICS, WATSON)
     return bool(source.json_keys) and not any(other.sniff(source) for other in others)
 
 
