@@ -168,9 +168,9 @@ def our_jobs(model: str, folder: Path, *, threads: int) -> list[Job]:
     """Prepare one of our models: its session alone, where it has one, and end to end."""
     path, home, text = folder / "text.txt", find_model(model), (folder / "text.txt").read_text(encoding="utf-8")
     restorer = interpunct.load(model, threads=threads)
-    words = len(restorer.restore(text))
-    timed = [start._run(start._WORK.format(model=model)).split() for _ in range(5)]
-    load_ms, first_ms = (1000 * min(map(float, times)) for times in zip(*timed, strict=True))
+    ours, words = restorer.model.name, len(restorer.restore(text))
+    loads, firsts, _ = zip(*(start.work(model) for _ in range(5)), strict=True)
+    load_ms, first_ms = 1000 * min(loads), 1000 * min(firsts)
     jobs = []
     if (home / GRAPH).exists() and isinstance(restorer.model, Scorer):
         feeds = prepared(restorer.model, home, text)
@@ -179,10 +179,10 @@ def our_jobs(model: str, folder: Path, *, threads: int) -> list[Job]:
         pool = ThreadPoolExecutor(threads if alone else 1)
         peak = session_peak_mb(str(home / GRAPH), feeds, folder, 1 if alone else threads)
         shown = {"MB": (home / GRAPH).stat().st_size / 1e6, "peak MB": peak}
-        jobs.append(Job(model, "model", words, lambda: [*pool.map(lambda feed: session.run(None, feed), feeds)], shown))
+        jobs.append(Job(ours, "model", words, lambda: [*pool.map(lambda feed: session.run(None, feed), feeds)], shown))
     peak = _peak_mb(_RESTORE.format(model=model, threads=threads, text=str(path)) + _PEAK)
     shown = {"MB": megabytes(model), "peak MB": peak, "load ms": load_ms, "20 words ms": first_ms}
-    return [*jobs, Job(model, "end to end", words, lambda: restorer.restore(text).text, shown)]
+    return [*jobs, Job(ours, "end to end", words, lambda: restorer.restore(text).text, shown)]
 
 
 def prepared(model: Scorer, home: Path, text: str) -> list[Feed]:

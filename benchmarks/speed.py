@@ -41,6 +41,7 @@ def measure(path: Path, model: str) -> dict[str, Any]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     held = _current_mb() - loaded
     return {
+        "model": restorer.model.name,
         "words": len(words),
         "words/s": round(len(words) / (written - started)),
         "read s": round(read - started, 2),

@@ -345,7 +345,7 @@ def test_peers_run_beside_a_small_peer(monkeypatch: pytest.MonkeyPatch, tmp_path
     builders = peers.load_builders(tool)
     builders.MODELS["edge"] = (lambda: builders.Edge(d=8, h=8), 5000, 8)
     monkeypatch.setattr(peers, "load_builders", lambda _: builders)
-    monkeypatch.setattr(start, "_run", lambda code: "0.1 0.002" if "times" in code else "51200")
+    monkeypatch.setattr(start, "_run", lambda code: "0.1 0.002 default 9" if "times" in code else "51200")
     text = tmp_path / "text.txt"
     text.write_text("so how are you i am fine thanks " * 100)
     figures = tmp_path / "p.json"
@@ -353,6 +353,7 @@ def test_peers_run_beside_a_small_peer(monkeypatch: pytest.MonkeyPatch, tmp_path
     run(peers, monkeypatch, *given, "--model", "default", "--text", str(text), "--json", str(figures))
     edge, model, whole, libraries = json.loads(figures.read_text())["rows"]
     assert (edge["x edge"], model["what"], whole["what"]) == (1, "model", "end to end")
+    assert model["system"] == whole["system"] == interpunct.load("default").model.name
     assert model["words/s"] > 0
     assert whole["words/s"] > 0
     assert (whole["load ms"], whole["20 words ms"], libraries["peak MB"]) == (100, 2, 50)
