@@ -127,6 +127,33 @@ def test_existing_fill_adds_and_takes_nothing_away() -> None:
     assert render.join(decoded("Hello, bob NATO", given, fill)) == "Hello, Bob. NATO."
 
 
+@pytest.mark.parametrize("options", [{"existing": "fill"}, {"existing": "keep"}, {"marks": False}])
+def test_marks_that_stay_say_where_no_sentence_begins(options: dict[str, Any]) -> None:
+    given = scores((".", 0.985, "lower"), ("", 1.0, "sentence"), (".", 0.95, "lower"))
+    words = decoded("hello, how nice", given, DecodeOptions(**options))
+    assert render.join(words).startswith("Hello, how nice")
+    # Of the .99 for a capital .985 were those of a sentence's begin: (.99 - .985) / (1 - .985) are left.
+    assert words[1].case_confidence == pytest.approx(2 / 3, abs=1e-2)
+
+
+def test_a_name_behind_a_mark_that_stays_keeps_its_capital() -> None:
+    given = scores((".", 0.3, "lower"), ("", 1.0, "sentence"), (".", 0.95, "lower"))
+    hello, bob, _ = decoded("hello, bob then", given, DecodeOptions(existing="fill"))
+    assert (hello.mark, bob.text) == (",", "Bob")
+    assert bob.case_confidence == pytest.approx(0.96, abs=1e-3)
+
+
+def test_places_without_a_mark_that_are_to_be_filled_say_nothing_of_sentences() -> None:
+    given = scores((".", 0.95, "lower"), ("", 1.0, "sentence"), (",", 0.9, "lower"), LOWER)
+    words = decoded("well then yes, fine", given, DecodeOptions(existing="fill"))
+    assert render.join(words) == "Well. Then yes, fine."
+
+
+def test_no_marks_without_any_in_the_input_leaves_sentences_their_capitals() -> None:
+    given = scores((".", 0.95, "lower"), ("", 1.0, "sentence"), LOWER)
+    assert render.join(decoded("well then yes", given, DecodeOptions(marks=False))) == "Well Then yes"
+
+
 def test_existing_redo_ignores_marks_and_case() -> None:
     given = scores(LOWER, (".", 0.9, "lower"))
     assert render.join(decoded("HeLLo, BOB!?", given)) == "Hello bob."

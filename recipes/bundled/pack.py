@@ -46,7 +46,9 @@ without it, so that a model of "free" and "books" knows only text that may be us
 def main() -> int:
     """Make the packs that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(PACKS)} (all); with --check of any pack there is"
+    )
     parser.add_argument("--check", action="store_true", help="look for scored documents in the packs there are")
     parser.add_argument(
         "--spelled", type=float, default=0.0, metavar="SHARE", help="of the abbreviations that are said by letters (0)"
@@ -57,14 +59,14 @@ def main() -> int:
     given = parser.parse_args()
     if not all(0 <= share <= 1 for share in (given.spelled, given.unapostrophed)):
         parser.error("--spelled and --unapostrophed are shares, from 0 to 1")
-    unknown = [name for name in given.names if name not in PACKS]
-    if unknown:
-        parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
-    if given.check:
+    if given.check:  # stories, too, which another script packs
         chosen = given.names or [path.stem for path in sorted(FOLDER.glob(f"*{SUFFIX}"))]
         if not chosen:
             raise InputError(f"no packs in {FOLDER}; make them first")
         return _check([Pack.load(FOLDER / f"{name}{SUFFIX}") for name in chosen])
+    unknown = [name for name in given.names if name not in PACKS]
+    if unknown:
+        parser.error(f"no pack {', '.join(unknown)}; there are {', '.join(PACKS)}")
     held = Held.of(text for _, text in held_out())
     for name in given.names or PACKS:
         for spec in PACKS[name]:

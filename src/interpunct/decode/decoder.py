@@ -5,7 +5,8 @@ confidences filled. A mark's confidence is the model's probability of the label 
 `. ! ;`) stand together against none and the other kinds, so that a place where something must stand is not left empty
 because it is not clear which. The likeliest mark of the likeliest kind is written where its kind is likelier than none;
 one that has a threshold, exactly where its own probability, as the model tells it, reaches that. The end of a document
-or of a speaker's turn closes a sentence.
+or of a speaker's turn closes a sentence. Where marks of the input stay, a word behind one that ends no sentence has no
+capital for a sentence's sake.
 
 What the model cannot know stays as it is: words in another script, and tokens without letters or digits
 (but a mark given as a word of its own is decided anew with the others, and its word left empty, unless what exists is
@@ -106,6 +107,9 @@ class Decoder:
         self._write_marks = self._options.marks and "mark" in labels and not (keep and has_marks)
         self._write_case = self._options.case and "case" in labels and not (keep and has_case)
         self._fill_marks = fill and has_marks
+        # Marks of the input that stay say where no sentence begins; in one that has none, nothing is known of that.
+        stays = self._fill_marks or (not self._write_marks and any(map(_is_marked, words)))
+        self._sentences_given = stays and self._write_case and "mark" in labels
         self._fill_case = fill and has_case
         self._marks = labels.get("mark", ("",))
         self._scales = {**(scales or {}), **self._options.scales}
@@ -117,6 +121,7 @@ class Decoder:
         self._turn_ends = turn_ends(words)
         self._next = 0
         self._opens = True
+        self._unended = 0.0  # how likely the model holds an end before the next word, where the input has none
 
     def feed(self, scores: Scores) -> Iterator[Word]:
         """Decode the next words, as many as there are scores."""
@@ -125,18 +130,22 @@ class Decoder:
         for row, mark, case in zip(range(len(scores)), marks, cases, strict=False):
             index = self._next
             self._next += 1
-            word = self._words[index]
+            word = given = self._words[index]
             kind = self._kinds.get(word.text)
             if kind is None:
                 kind = self._kinds[word.text] = _Kind.of(word.text)
             ends_turn = self._turn_ends[index]
             if kind.readable:
                 closing = scores.tasks["mark"][row] if ends_turn and mark is not None else None
+                if case is not None and self._unended:
+                    case = self._inside(case, scores.tasks["case"][row])
                 word = self._decided(word, kind, mark, case, closing)
             elif mark is not None and self._options.existing == "redo" and _is_but_a_mark(word.text):
                 word = replace(word, text="", raw=word.token, mark="", case="lower")  # its mark is decided anew
             if ends_turn or kind.spoken:
                 self._opens = bool(ends_turn) or word.mark in SENTENCE_MARKS
+                if self._sentences_given:
+                    self._unended = self._end_missed(given, scores.tasks["mark"][row])
             yield word
 
     def _decided(
@@ -153,6 +162,22 @@ class Decoder:
             text, new_case = self._text_and_case(text, case[0])
             case_confidence = case[1]
         return word.tagged(text, new_mark, new_case, mark_confidence, case_confidence)
+
+    def _end_missed(self, given: Word, scores: Array) -> float:
+        """Return how likely a sentence would end with a word whose mark stays, and does not end it; else nothing."""
+        if self._opens or (self._fill_marks and not given.mark):
+            return 0.0
+        return float(np.exp(scores[self._closing]).sum())
+
+    def _inside(self, case: Choice, scores: Array) -> Choice:
+        """Return the case of a word before which no sentence ends, though the model may have thought so.
+
+        What it holds to be a capital may be that of a name or of a sentence's begin, and the latter is out of question.
+        """
+        lower = self._cases.index("lower")
+        capital = 1.0 - float(np.exp(scores[lower]))
+        left = (capital - self._unended) / (1.0 - self._unended) if self._unended < capital else 0.0
+        return case if left >= 0.5 else (lower, _rounded(1.0 - left))
 
     def _mark_choices(self, scores: Scores) -> list[Choice]:
         chances = np.exp(scores.tasks["mark"])
