@@ -84,6 +84,19 @@ def test_restore_reads_standard_input_as_plain_text() -> None:
         assert done.stderr == b""
 
 
+def test_restore_says_what_standard_input_seems_to_be() -> None:
+    cue = b"1\n00:00:00,000 --> 00:00:02,500\nhello everyone\n"
+    for arguments, said in (
+        ([], b"if it is srt, say --from srt\n"),
+        (["--from", "srt"], b""),
+        (["--from", "txt"], b""),
+    ):
+        call = [sys.executable, "-m", "interpunct", "restore", *arguments]
+        done = subprocess.run(call, input=cue, capture_output=True, check=True)
+        assert done.stderr.endswith(said)
+        assert bool(done.stderr) == bool(said)
+
+
 def test_restore_writes_a_file(interpunct: Command, tmp_path: Path) -> None:
     got = interpunct("restore", TALK, "--to", "srt", "-o", tmp_path / "out.srt")
     assert (got.code, got.out) == (0, "")

@@ -380,3 +380,51 @@ def test_watson_leaves_confidences_that_are_not_one_a_word() -> None:
 def test_google_says_what_an_alternative_lacks() -> None:
     with pytest.raises(InputError, match="neither 'words' nor 'transcript'"):
         read(GOOGLE, {"results": [{"alternatives": [{"content": "hello"}]}]})
+
+
+def test_assemblyai_is_known_by_what_was_kept_of_it() -> None:
+    words = [{"text": "hi", "start": 0, "end": 300}, {"text": "there", "start": 300, "end": 500}]
+    source = Source(
+        "x.json", json.dumps({"id": "x", "status": "completed", "text": "hi there", "words": words}).encode()
+    )
+    (transcript,) = formats.read_source(source)
+    assert spoken(transcript) == [("hi", 0.0, 0.3, None), ("there", 0.3, 0.5, None)]
+
+
+def test_milliseconds_of_nobody_are_refused() -> None:
+    words = [{"text": "hi", "start": 0, "end": 300}, {"text": "there", "start": 300, "end": 500}]
+    with pytest.raises(InputError, match=r"words of 250 s; milliseconds\?.*--from assemblyai"):
+        list(formats.read_source(Source("x.json", json.dumps({"text": "hi there", "words": words}).encode())))
+
+
+def test_watson_reads_the_answers_of_a_job() -> None:
+    best = {"transcript": "so far ", "timestamps": [["so", 0.1, 0.5], ["far", 0.5, 0.9]]}
+    answer = {"result_index": 0, "results": [{"final": True, "alternatives": [best]}]}
+    source = Source("x.json", json.dumps({"id": "y", "status": "completed", "results": [answer, answer]}).encode())
+    assert formats.sniff(source).name == "watson"
+    (transcript,) = formats.read_source(source)
+    assert [word.text for word in transcript.words] == ["so", "far", "so", "far"]
+
+
+@pytest.mark.parametrize(
+    ("document", "name"), [({"results": [], "result_index": 0}, "watson"), ({"results": []}, "google")]
+)
+def test_a_recording_in_which_nobody_speaks_has_no_words(document: dict[str, Any], name: str) -> None:
+    source = Source("x.json", json.dumps(document).encode())
+    assert formats.sniff(source).name == name
+    (transcript,) = formats.read_source(source)
+    assert transcript.words == ()
+
+
+@pytest.mark.parametrize("asked", sorted(ALL))
+def test_cloud_formats_never_make_nothing_of_anothers_answer(asked: str) -> None:
+    for name in sorted(ALL.keys() - {asked}):
+        try:
+            read_words = [
+                word
+                for transcript in ALL[asked].read(Source.open(SAMPLES / f"{name}.json"))
+                for word in transcript.words
+            ]
+        except InputError:
+            continue
+        assert read_words, name

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -289,6 +291,16 @@ def test_load_says_what_is_wrong_with_a_trained_folder(trained: dict[str, Model]
     model.save(tmp_path / "m")
     (tmp_path / "m" / "weights.pt").write_bytes(b"nothing")
     with pytest.raises(ModelError, match=r"weights\.pt"):
+        models.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("factor", ["a", math.nan, -3, 0, None])
+def test_load_refuses_factors_that_are_none(trained: dict[str, Model], tmp_path: Path, factor: Any) -> None:
+    model: Any = trained["bigru"]
+    model.save(tmp_path / "m")
+    path = tmp_path / "m" / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"scales": {",": factor}}))
+    with pytest.raises(ModelError, match=r"model\.json: .*for ',' is no factor above 0"):
         models.load(tmp_path / "m")
 
 

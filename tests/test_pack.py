@@ -208,6 +208,15 @@ def test_teacher_reads_a_pack_that_is_named_thrice_once(packed: Path) -> None:
         assert len(between) == len(other)
 
 
+def test_train_refuses_to_write_over_what_it_goes_on_from(packed: Path) -> None:
+    first = trained(packed, "first")
+    before = (first / "weights.pt").read_bytes()
+    (packed.parent / "on.toml").write_text(CONFIG.format(pack=packed, start=f'start = "{first}"', teacher=""))
+    with pytest.raises(ConfigError, match="would be written over"):
+        train(packed.parent / "on.toml", first)
+    assert (first / "weights.pt").read_bytes() == before
+
+
 def test_train_refuses_to_go_on_from_what_is_another_model(packed: Path) -> None:
     first = trained(packed, "first")
     text = CONFIG.format(pack=packed, start=f'start = "{first}"', teacher="")

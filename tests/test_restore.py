@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -242,3 +243,18 @@ def test_restorer_redo_forgets_the_mark_of_a_word_of_nothing(restorer: Restorer)
 def test_restorer_knows_capitals_with_a_number_among_them(restorer: Restorer) -> None:
     keep = DecodeOptions(existing="keep")
     assert "I HAVE" not in restorer.restore("HELLO THERE I HAVE 42 DOGS AND A CAT", options=keep).text
+
+
+@pytest.mark.parametrize("threads", ["a", -3, 0, 2.5])
+def test_load_refuses_a_number_of_threads_that_is_none(threads: Any) -> None:
+    with pytest.raises(InputError, match="threads"):
+        interpunct.load("default", threads=threads)
+
+
+def test_load_and_restore_refuse_what_is_neither_text_nor_words(restorer: interpunct.Restorer) -> None:
+    nothing: Any = None
+    row: Any = {"text": "hello world"}
+    with pytest.raises(InputError, match="neither a name nor a folder"):
+        interpunct.load(nothing)
+    with pytest.raises(InputError, match="is no document"):
+        restorer.restore(row)

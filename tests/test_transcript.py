@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 
 from interpunct.errors import InputError
@@ -33,3 +35,24 @@ def test_transcript_is_frozen_and_holds_a_tuple() -> None:
 def test_span_takes_the_outermost_known_times() -> None:
     assert span([Word("a", 2.0, 3.0), Word("b", 1.0, None), Word("c")]) == (1.0, 3.0)
     assert span([Word("a")]) == (None, None)
+
+
+def test_word_takes_the_numbers_of_numpy_as_plain_ones() -> None:
+    numbers: list[Any] = [np.float32(0.5), np.int64(2), np.float32(0.25)]
+    word = Word("so", *numbers)
+    assert (type(word.start), type(word.end), type(word.confidence)) == (float, float, float)
+    assert (word.start, word.end, word.confidence) == (0.5, 2.0, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"text": None}, "text None is no text"),
+        ({"text": "so", "speaker": 0}, "word 'so': speaker 0 is no text"),
+        ({"text": "so", "start": "0.1"}, "word 'so': start '0.1' is no number"),
+        ({"text": "so", "confidence": "high"}, "word 'so': confidence 'high' is no number"),
+    ],
+)
+def test_word_refuses_what_no_file_could_hold(given: dict[str, Any], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        Word(**given)

@@ -45,15 +45,18 @@ class CueLimits:
     characters_per_s: float = 20.0
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("line_characters", self.line_characters),
-            ("lines", self.lines),
-            ("max_s", self.max_s),
+        for name, option, value in (
+            ("line_characters", "--cue-line", self.line_characters),
+            ("lines", "--cue-lines", self.lines),
+            ("max_s", "--cue-max", self.max_s),
+            ("characters_per_s", "--cue-speed", self.characters_per_s),
         ):
             if not value > 0:
-                raise InputError(f"cue limit {name} is {value}; it must be above 0")
-        if not (self.characters_per_s > 0 and 0 <= self.min_s <= self.max_s):
-            raise InputError("cue limits need characters_per_s > 0 and 0 <= min_s <= max_s")
+                raise InputError(f"cue limit {name} ({option}) is {value}; it must be above 0")
+        if not 0 <= self.min_s <= self.max_s:
+            raise InputError(
+                f"cue limit min_s (--cue-min) is {self.min_s}; it must be from 0 to max_s (--cue-max), {self.max_s}"
+            )
 
 
 @dataclass(frozen=True)

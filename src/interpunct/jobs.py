@@ -126,7 +126,15 @@ def _run(job: Job, options: JobOptions, progress: Progress | None) -> Outcome:
             transcripts = restorer.restore_all(transcripts, options.decode, progress=progress)
         else:
             return _with_sound(job, options, restorer, list(transcripts), writer, progress)
-    return Outcome(job, _written(job, transcripts, writer, options.write))
+    return Outcome(job, _written(job, transcripts, writer, options.write), note=_unread(job, options, source))
+
+
+def _unread(job: Job, options: JobOptions, source: Source) -> str:
+    """Say what standard input seems to be that was read as plain text."""
+    if job.path != "-" or options.from_:
+        return ""
+    seems = formats.sniff(source).name
+    return "" if seems == "plain" else f"standard input was read as plain text; if it is {seems}, say --from {seems}"
 
 
 def _written(job: Job, transcripts: Iterable[Transcript], writer: Format, options: WriteOptions) -> bytes | None:

@@ -209,7 +209,7 @@ def as_transcript(document: Document) -> Transcript:
     """
     if isinstance(document, str):
         return Transcript(parse_text(document))
-    if not isinstance(document, Transcript | Iterable):
+    if not isinstance(document, Transcript | Iterable) or isinstance(document, Mapping):
         raise InputError(f"{document!r} is no document; give a Transcript, words or a string")
     words = document.words if isinstance(document, Transcript) else tuple(map(_as_word, document))
     if any(word.mark is None and word.case is None for word in words):
@@ -266,6 +266,8 @@ def _parsed(word: Word) -> Word:
 
 def load(model: str | Path = "default", *, threads: int | None = None) -> Restorer:
     """Load a restorer: a bundled model by its name, or any model by its folder."""
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise InputError(f"threads {threads!r}; use a whole number, 1 or more")
     folder = find_model(model)
     scales = models.Description.load(folder).scales
     loaded = models.load(folder, threads=threads)
@@ -275,6 +277,8 @@ def load(model: str | Path = "default", *, threads: int | None = None) -> Restor
 
 def find_model(model: str | Path) -> Path:
     """Return the folder of a bundled model's name or of a path."""
+    if not isinstance(model, str | Path):
+        raise InputError(f"model {model!r} is neither a name nor a folder; use e.g. 'default'")
     bundled = {path.name: path for path in bundled_models()}
     if str(model) in bundled:
         return bundled[str(model)]

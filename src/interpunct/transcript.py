@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import cast
 
 from interpunct.errors import InputError
@@ -46,17 +47,40 @@ class Word:
     case_confidence: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InputError(f"a word's text {self.text!r} is no text; give a string")
+        if self.speaker is not None and not isinstance(self.speaker, str):
+            raise InputError(f"word {self.text!r}: speaker {self.speaker!r} is no text; give a string")
         for name, time in (("start", self.start), ("end", self.end)):
+            if time is None:
+                continue
+            if not isinstance(time, (float, int)):
+                time = self._plain(name, time)
             # `not >=` also refuses NaN; infinity compares, so it is named.
-            if time is not None and (not time >= 0 or math.isinf(time)):
+            if not time >= 0 or time == math.inf:
                 raise InputError(f"word {self.text!r}: {name} {time} is not a time; use seconds >= 0")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise InputError(f"word {self.text!r}: end {self.end} is before start {self.start}; swap or mend them")
-        for chance in (self.confidence, self.mark_confidence, self.case_confidence):
-            if chance is not None and not math.isfinite(chance):
+        for name, chance in (
+            ("confidence", self.confidence),
+            ("mark_confidence", self.mark_confidence),
+            ("case_confidence", self.case_confidence),
+        ):
+            if chance is None:
+                continue
+            if not isinstance(chance, (float, int)):
+                chance = self._plain(name, chance)
+            if not math.isfinite(chance):
                 raise InputError(f"word {self.text!r}: confidence {chance} is not a number; leave it out")
         if self.raw == self.text:
             object.__setattr__(self, "raw", None)  # so that equal words compare equal
+
+    def _plain(self, name: str, number: object) -> float:
+        """Take the number that a library's own kind of number holds, such as numpy's float32."""
+        if not isinstance(number, Real):
+            raise InputError(f"word {self.text!r}: {name} {number!r} is no number; give a float")
+        object.__setattr__(self, name, float(number))
+        return float(number)
 
     @property
     def token(self) -> str:

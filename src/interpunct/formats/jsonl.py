@@ -9,6 +9,7 @@ object a line, with a `text` column. A single JSON document of that shape laid o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from statistics import median
 from typing import Any
 
 from interpunct import render
@@ -28,6 +29,8 @@ from interpunct.formats.whisper import WHISPER
 from interpunct.labels import parse_text
 from interpunct.transcript import Transcript, Word
 
+_LONGEST_S = 30
+"""No recording has words that last so long in the middle of the others; as milliseconds they are too short."""
 _LIST_FIELDS = ("text", "start", "end", "confidence", "speaker")
 
 
@@ -83,7 +86,14 @@ def _words(row: dict[str, Any]) -> tuple[Word, ...]:
     # Words with a `raw` are ours, as in the Parquet that we write: their tags are given, not to be found.
     if items and all(isinstance(item, dict) and "raw" in item for item in items):
         return tuple(map(own.word_of, items))
-    return word_entries.parsed(_entry(item, items) for item in items)
+    entries = [_entry(item, items) for item in items]
+    lasting = [entry.duration_s for entry in entries if entry.duration_s is not None]
+    if len(lasting) > 1 and median(lasting) > _LONGEST_S:
+        raise located.wrong(
+            row,
+            f"words of {median(lasting):g} s; milliseconds? write seconds, or say whose they are (--from assemblyai)",
+        )
+    return word_entries.parsed(entries)
 
 
 def _entry(item: Any, items: list[Any]) -> Word:

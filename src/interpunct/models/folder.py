@@ -7,6 +7,7 @@ In: a folder. Out: its description, checked. Every model type writes the same de
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -82,9 +83,17 @@ class Description:
             data["context"] = Context(**data["context"])
             data["trained_on"] = tuple(data["trained_on"])
             description = cls(**data)
+            _check_scales(description)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ModelError(f"{path}: not a model description: {error}; export the model again") from None
         return description
+
+
+def _check_scales(description: Description) -> None:
+    """Refuse factors that no mark's probability can be multiplied with."""
+    for mark, factor in description.scales.items():
+        if not isinstance(factor, int | float) or not 0 < factor < math.inf:
+            raise ValueError(f"scale {factor!r} for {mark!r} is no factor above 0")
 
 
 class Described:

@@ -106,6 +106,8 @@ def train(
     """Train what a configuration, or a file with one, describes and write the model to `folder`."""
     settings = source if isinstance(source, TrainConfig) else config.load(TrainConfig, source, overrides)
     _check(settings)
+    if settings.model.start is not None and Path(settings.model.start).resolve() == Path(folder).resolve():
+        raise ConfigError([f"model.start: {folder} would be written over by what goes on from it; give another folder"])
     folder = make_folder(folder)
     kind = type_named(settings.model.type)
     clitics = _options(settings).clitics

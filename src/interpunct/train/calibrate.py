@@ -135,8 +135,10 @@ def calibrate(folder: str | Path, names: Sequence[str], *, words: int | None = N
     for name in names:
         if specs.is_pack(name):
             raise InputError(f"{name}: packs are for training; calibrate on text that is held out, e.g. iwslt:dev")
-        if name in before.trained_on or name.split(":")[1].startswith("test"):
-            raise InputError(f"{name} is for training or testing; calibrate on text that is held out, e.g. iwslt:dev")
+        if name in before.trained_on:
+            raise InputError(f"{name} is what {before.title} learned from; calibrate on text that it has not read")
+        if name.split(":")[1].startswith("test"):
+            raise InputError(f"{name} is for testing; calibrate on text that is held out, e.g. iwslt:dev")
     scales, gain = best_scales(load(folder), [_first(specs.read(name), words) for name in names])
     description = replace(before, scales=scales)
     description.save(folder)

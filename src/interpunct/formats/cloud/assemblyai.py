@@ -22,6 +22,8 @@ _KEYS = frozenset(
         "webhook_url",
     )
 )
+_ANSWERED = frozenset(("id", "status", "text"))
+"""What every transcript has beside its words, though only some of it was kept."""
 
 
 def _channels(data: dict[str, Any]) -> Channels:
@@ -46,7 +48,7 @@ def _words(data: dict[str, Any]) -> Iterator[tuple[str | None, Word]]:
 def _is_assemblyai(source: Source) -> bool:
     keys = source.json_keys
     own = len(keys & _KEYS)
-    return own >= 2 or (own == 1 and {"words.text", "words.start"} <= keys)
+    return own >= 2 or ({"words.text", "words.start"} <= keys and (own == 1 or keys >= _ANSWERED))
 
 
 ASSEMBLYAI = Format(

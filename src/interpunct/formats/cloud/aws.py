@@ -12,6 +12,8 @@ from interpunct.formats.format import Format
 
 def _channels(data: dict[str, Any]) -> Channels:
     results = located.an_object(data.get("results"), "'results'", data)
+    if not {"channel_labels", "items", "transcripts"} & results.keys():
+        raise located.wrong(results, "no 'items' or 'transcripts' in its 'results'; is this AWS Transcribe's JSON?")
     labels = located.an_object(results.get("channel_labels") or {}, "'channel_labels'", results)
     channels = located.objects(labels, "channels")
     if channels:

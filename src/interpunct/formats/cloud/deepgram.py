@@ -13,6 +13,8 @@ from interpunct.transcript import Word
 
 def _channels(data: dict[str, Any]) -> Channels:
     results = located.an_object(data.get("results"), "'results'", data)
+    if "channels" not in results:
+        raise located.wrong(results, "no 'channels' in its 'results'; is this Deepgram's JSON?")
     channels = located.objects(results, "channels")
     return {
         str(number): list(_words(first(channel, "alternatives"))) for number, channel in enumerate(channels, start=1)

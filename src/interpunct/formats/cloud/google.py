@@ -74,7 +74,8 @@ def _is_google(source: Source) -> bool:
     """Tell Google's answer from those of others that have results with alternatives, too (Speechmatics, Watson)."""
     keys = {key.removeprefix("response.") for key in source.json_keys}
     others = {"results.alternatives.content"} | watson.KEYS
-    return "results.alternatives" in keys and not others & keys
+    # Of a recording in which nobody speaks there are no results.
+    return keys == {"results"} or ("results.alternatives" in keys and not others & keys)
 
 
 GOOGLE = Format(

@@ -11,6 +11,8 @@ from interpunct.formats.format import Format
 
 
 def _channels(data: dict[str, Any]) -> Channels:
+    if "results" not in data:
+        raise located.wrong(data, "no 'results' in it; is this Speechmatics' JSON?")
     by_channel: dict[str | None, list[dict[str, Any]]] = {}
     for result in located.objects(data, "results"):
         if result.get("type") != "speaker_change":
