@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conftest import timed
 from interpunct.cues import CueLimits, cues
 from interpunct.errors import InputError
-from interpunct.labels import parse_words, surface
+from interpunct.labels import parse_text, parse_words, surface
 from interpunct.timeline import timeline
 from interpunct.transcript import Transcript, Word
 
@@ -162,3 +162,19 @@ def test_cues_of_subtitles_that_were_cut_well_stay_as_they_are() -> None:
     assert [(cue.first, cue.last, cue.start, cue.end) for cue in again] == [
         (cue.first, cue.last, cue.start, cue.end) for cue in first
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("-So how are you? -Fine, thanks.", ("-So how are you?", "-Fine, thanks.")),
+        (">>And now the news. >>Hello there.", (">>And now the news.", ">>Hello there.")),
+        ("It was -5 or -6 degrees.", ("It was -5 or -6 degrees.",)),
+        ("-Fine -ish -I -guess.", ("-Fine -ish -I -guess.",)),
+    ],
+)
+def test_each_turn_of_a_cue_has_a_line_where_there_are_enough(text: str, lines: tuple[str, ...]) -> None:
+    first, *others = parse_text(text)
+    words = (replace(first, start=0.0), *others[:-1], replace(others[-1], end=4.0))
+    (cue,) = cues(Transcript(words))
+    assert cue.lines == lines

@@ -11,6 +11,7 @@ neighbours by length, for the cut alone, and a cut there costs more.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from interpunct.transcript import Transcript, Word
 
 _LONG_PAUSE_S = 2.0  # nobody reads on over such a silence: a cue always ends there
 _CLAUSE_PAUSE_S = 0.3
+_TURN = re.compile(r"(?:[-–—]|>>)[\"'“‘(\[]*[^\W\d_]")
+"""How subtitles begin what another speaker says in the same cue: "-Fine, thanks." or ">>And now the news."""
 _OPENS_A_CLAUSE = frozenset(
     "and but or so because that which who when where while if then although though since as than".split()
 )
@@ -256,8 +259,19 @@ class _Layout:
     def _cue(self, first: int, stop: int, start: float, end: float) -> Cue:
         return Cue(first, stop - 1, start, end, self._lines(first, stop), self.words[first].speaker)
 
+    def _turn_lines(self, first: int, stop: int) -> tuple[str, ...]:
+        """Return a line for each turn of a cue in which several speak, where they fit; else none."""
+        begins = [index for index in range(first, stop) if _TURN.match(self.forms[index])]
+        turns = list(zip(begins, [*begins[1:], stop], strict=True))
+        widest = max(self._width(*turn) for turn in turns)
+        if not 1 < len(turns) <= self.limits.lines or widest > self.limits.line_characters:
+            return ()
+        return tuple(" ".join(filter(None, self.forms[begin:end])) for begin, end in turns)
+
     def _lines(self, first: int, stop: int) -> tuple[str, ...]:
         """Break words into as few lines as they fit, at the cheapest places, evenly where it does not matter."""
+        if _TURN.match(self.forms[first]) and (turns := self._turn_lines(first, stop)):
+            return turns
         if self._width(first, stop) <= self.limits.line_characters:
             return (" ".join(filter(None, self.forms[first:stop])),)
         best: dict[int, tuple[int, float, int]] = {first: (0, 0.0, first)}
