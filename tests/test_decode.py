@@ -136,6 +136,13 @@ def test_marks_that_stay_say_where_no_sentence_begins(options: dict[str, Any]) -
     assert words[1].case_confidence == pytest.approx(2 / 3, abs=1e-2)
 
 
+@pytest.mark.parametrize("word", ["i", "i'm", "I’ve"])
+def test_i_has_its_capital_behind_any_mark(word: str) -> None:
+    given = scores((".", 0.995, "lower"), ("", 1.0, "single" if word == "i" else "sentence"), (".", 0.95, "lower"))
+    _, who, _ = decoded(f"hello, {word} know", given, DecodeOptions(existing="fill"))
+    assert who.text == "I" + word[1:]
+
+
 def test_a_name_behind_a_mark_that_stays_keeps_its_capital() -> None:
     given = scores((".", 0.3, "lower"), ("", 1.0, "sentence"), (".", 0.95, "lower"))
     hello, bob, _ = decoded("hello, bob then", given, DecodeOptions(existing="fill"))

@@ -16,6 +16,7 @@ to stay).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -30,6 +31,8 @@ from interpunct.models.scores import Array, Ints, Scores
 from interpunct.transcript import Word
 
 Existing = Literal["redo", "keep", "fill"]
+_I = re.compile(r"i(?:['’]|$)", re.IGNORECASE)
+"""What has a capital wherever it stands: I, I'm, I've."""
 Choice = tuple[int, float]
 """A label's index and its confidence: its probability, to four places."""
 
@@ -137,7 +140,7 @@ class Decoder:
             ends_turn = self._turn_ends[index]
             if kind.readable:
                 closing = scores.tasks["mark"][row] if ends_turn and mark is not None else None
-                if case is not None and self._unended:
+                if case is not None and self._unended and not _I.match(word.text):
                     case = self._inside(case, scores.tasks["case"][row])
                 word = self._decided(word, kind, mark, case, closing)
             elif mark is not None and self._options.existing == "redo" and _is_but_a_mark(word.text):
@@ -165,7 +168,7 @@ class Decoder:
 
     def _end_missed(self, given: Word, scores: Array) -> float:
         """Return how likely a sentence would end with a word whose mark stays, and does not end it; else nothing."""
-        if self._opens or (self._fill_marks and not given.mark):
+        if self._opens or given.mark is None or (self._fill_marks and not given.mark):
             return 0.0
         return float(np.exp(scores[self._closing]).sum())
 
