@@ -460,7 +460,7 @@ def test_syntax_tagged_refuses_other_names(made: Path) -> None:
         ("[]", "not a document of this corpus"),
         ('{"id": "b"}', "KeyError: 'ref'"),
         ('{"id": "b", "ref": [["so", 2.0]]}', "not a document of this corpus"),
-        ('{"id": "b", "ref": [["so", "2", "3"]]}', "not a document of this corpus"),
+        ('{"id": "b", "ref": [["so", "2", "3"]]}', "start '2' is no number"),
         ('{"id": "b", "ref": [["so", 2.0, 1.0]]}', "end 1.0 is before start 2.0"),
         ('{"id": "b", "ref": [["so", NaN, 1.0]]}', "start nan is not a time"),
     ],
