@@ -1,4 +1,4 @@
-"""The permissive default: what its stages read, from its teacher's first on, may be used for everything."""
+"""The permissive default: what its stages learn from, its teacher's first on, may be used commercially."""
 
 from __future__ import annotations
 

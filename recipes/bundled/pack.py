@@ -39,7 +39,7 @@ PACKS: dict[str, tuple[str, ...]] = {
     "free": tuple(spec for spec in _SPOKEN if not corpora.named(spec.partition(":")[0]).noncommercial),
 }
 """What each pack holds. TED and court are non-commercial, debater is in part for research; "free" is what is spoken
-without it, so that a model of "free" and "books" knows only text that may be used for everything."""
+without it, so that a model of "free" and "books" learns only text that may be used commercially."""
 
 
 @told_in_a_line
