@@ -450,6 +450,42 @@ def test_recurrent_networks_and_encoders_can_imitate_too(lesson: Encoded) -> Non
         assert weights(learned(imitating, lesson, epochs=1)).keys() == before
 
 
+def test_a_network_of_layers_tells_states_from_those_of_the_same_height(lesson: Encoded) -> None:
+    for kind, begin in (("transformer", "layers."), ("llama", "trunk.layers.")):
+        model = teacher(kind, imitate=1.0, window=50, dropout=0.0)
+        (*_, batch) = Shown(lesson, model.options, CPU).plain_batches()
+        with Imitation(model, 3 * NUMBERS, CPU) as imitation:
+            logits = model.network.train()(batch.pieces, batch.lengths, batch.words)
+            told = imitation.told(model.network, logits, batch)
+            assert told.shape == (*batch.words.shape, 3 * NUMBERS)
+            for look, last in enumerate((2, 3, 4)):
+                model.network.zero_grad(set_to_none=True)
+                told[:, :, look * NUMBERS : (look + 1) * NUMBERS].sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
+                taught_layers = {
+                    int(name.removeprefix(begin).split(".")[0]) + 1
+                    for name, weight in model.network.named_parameters()
+                    if name.startswith(begin) and weight.grad is not None and weight.grad.any()
+                }
+                assert taught_layers == set(range(1, last + 1))
+
+
+def test_a_network_of_layers_learns_to_tell_states(lesson: Encoded, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = teacher(imitate=2.0, dropout=0.0, attention_dropout=0.0, noise=0.0, window=16)
+    errors: list[float] = []
+    state_loss = Imitation.loss
+
+    def noted(self: Imitation, told: Any, batch: Batch) -> Any:
+        errors.append((loss := state_loss(self, told, batch)).item())
+        return loss
+
+    monkeypatch.setattr(Imitation, "loss", noted)
+    before = weights(model).keys()
+    learned(model, lesson, epochs=30, average=0.9)
+    assert np.mean(errors[-3:]) < 0.5 * np.mean(errors[:3])
+    assert weights(model).keys() == before
+    assert not any(layer._forward_hooks for layer in model.network.layers)
+
+
 def test_network_without_branches_of_its_own_kind_cannot_imitate(lesson: Encoded) -> None:
     model = network("birnn", hidden=8, imitate=1.0, clitics="joined")
     before = weights(model)

@@ -37,9 +37,13 @@ class Rows:
     """Weights, by their names in the network, on their way into a graph."""
 
     def __init__(
-        self, graph: Graph, weights: Mapping[str, np.ndarray], *, width: int, heads: int, largest: int
-    ) -> None:
-        """Write what is computed once: shapes, lengths, and whether there is padding."""
+        self, graph: Graph, weights: Mapping[str, np.ndarray], *, width: int, heads: int, largest: int,
+        attended: int | None = None,
+    ) -> None:  # fmt: skip
+        """Write what is computed once: shapes, lengths, and whether there is padding.
+
+        States have so many numbers, and what attention finds has as many, unless `attended` says otherwise.
+        """
         self.graph = graph
         self.weights = weights
         self.heads = heads
@@ -49,6 +53,11 @@ class Rows:
         graph.add("Gather", ["shape", graph.constant("one", np.array(1))], "count")
         graph.add("Concat", ["shape", graph.constant("width", np.array([width]))], "states_shape", axis=0)
         graph.constant("rows_shape", np.array([-1, width]))
+        self.attended_width, self.attended_shape, self._attended_rows = "width", "states_shape", "rows_shape"
+        if attended not in (None, width):
+            self.attended_width = graph.constant("attended_width", np.array([attended]))
+            self.attended_shape = graph.add("Concat", ["shape", self.attended_width], "attended_shape", axis=0)
+            self._attended_rows = graph.constant("attended_rows_shape", np.array([-1, attended]))
         graph.add("Cast", ["lengths"], "lengths32", to=TensorProto.INT32)
         shortest = graph.add("ReduceMin", ["lengths"], "shortest", keepdims=0)
         graph.add("Equal", [shortest, "count"], "unpadded")
@@ -156,7 +165,7 @@ class Rows:
             for branch, mask in (("then", ""), ("else", "lengths32"))
         }
         found = self.graph.add("If", ["unpadded"], name, **branches)
-        return self.graph.add("Reshape", [found, "rows_shape"], f"{name}_rows")
+        return self.graph.add("Reshape", [found, self._attended_rows], f"{name}_rows")
 
     def _attention(self, output: str, inputs: list[str]) -> Any:
         """Return a graph of one operator, which looks at queries, keys and values outside it."""

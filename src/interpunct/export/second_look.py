@@ -88,7 +88,7 @@ class SecondLook:
         graph.add("Squeeze", ["asking_indices", second], "asking_rows")
         graph.add("Shape", ["asking_rows"], "asking_count")
         places_shape = graph.add("Shape", ["asking_places"], "places_shape")
-        graph.add("Concat", [places_shape, "width"], "asking_shape", axis=0)
+        graph.add("Concat", [places_shape, self._rows.attended_width], "asking_shape", axis=0)
 
     def add(self, asking: str) -> None:
         """Take what a layer computed; all others of the states stay as they were."""

@@ -42,16 +42,16 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
     for layer in range(options.glance, options.layers) if options.glance else ():
         name = f"layers.{layer}.projections"
         whole = weights[f"{name}.weight"]
-        weights[f"{name}.asked.weight"], weights[f"{name}.told.weight"] = np.split(whole, [options.width])
+        weights[f"{name}.asked.weight"], weights[f"{name}.told.weight"] = np.split(whole, [options.attended])
     largest = REDUCED_RANGE if reduce_range else WHOLE_RANGE
     writer = _Writer(graph, weights, options, largest=largest)
     states = writer.embedded(options.positions)
     for layer in range(options.glance or options.layers):
-        states = writer.layer(f"layers.{layer}", states)
+        states = writer.layer(layer, states)
     if options.glance:
         look = SecondLook(writer, states, {task: len(names) for task, names in model.labels.items()}, options.doubted)
         for layer in range(options.glance, options.layers):
-            look.add(writer.layer(f"layers.{layer}", look.states, look.asking))
+            look.add(writer.layer(layer, look.states, look.asking))
         look.branches()
         return
     at_words = graph.at_words(graph.add("Reshape", [states, "states_shape"], "last_states"))
@@ -88,9 +88,10 @@ class _Writer(Rows):
         self, graph: Graph, weights: Mapping[str, np.ndarray], options: TransformerOptions, *, largest: int
     ) -> None:
         """Write what is computed once, what is added to each look at a piece among it."""
-        super().__init__(graph, weights, width=options.width, heads=options.heads, largest=largest)
+        super().__init__(graph, weights, width=options.width, heads=options.heads, largest=largest,
+                         attended=options.attended)  # fmt: skip
         self.epsilon = options.epsilon
-        self.added = self.weighed(options.distances) if options.distances else ""
+        self.added = self.weighed(options)
 
     def embedded(self, positions: int) -> str:
         """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
@@ -100,10 +101,15 @@ class _Writer(Rows):
         embedded = graph.add("Sum", [self.looked_up("embedding", "pieces", halved=True), at_places], "embedded")
         return graph.add("Reshape", [self.normalised("norm", embedded), "rows_shape"], "states")
 
-    def weighed(self, classes: int) -> str:
-        """Write what is added to each look at a piece, by how far away it is (1 × heads × pieces × pieces)."""
+    def weighed(self, options: TransformerOptions) -> list[str]:
+        """Write for each layer what is added to each look at a piece, by how far away it is, where there is anything.
+
+        1 × heads × pieces × pieces.
+        """
+        if not options.distances:
+            return [""] * options.layers
         graph, farthest = self.graph, distances.FARTHEST
-        of_distance = distances.class_of(torch.arange(-farthest, farthest + 1), classes).numpy()
+        of_distance = distances.class_of(torch.arange(-farthest, farthest + 1), options.distances).numpy()
         rows, columns = (graph.constant(f"distances.axis_{axis}", np.array([axis])) for axis in (0, 1))
         looked_at = graph.add("Unsqueeze", ["all_places", rows], "distances.looked_at")
         looking = graph.add("Unsqueeze", ["all_places", columns], "distances.looking")
@@ -114,18 +120,23 @@ class _Writer(Rows):
         found = graph.add("Gather", [graph.constant("distances.classes", of_distance), places], "distances.found")
         numbers = graph.add("Gather", [self.vector("distances.weight"), found], "distances.numbers")
         by_head = graph.add("Transpose", [numbers], "distances.by_head", perm=[2, 0, 1])
-        return graph.add("Unsqueeze", [by_head, rows], "distances.added")
+        added = graph.add("Unsqueeze", [by_head, rows], "distances.added")
+        if not options.own_distances:
+            return [added] * options.layers
+        each = [f"{added}.{layer}" for layer in range(options.layers)]
+        graph.nodes.append(helper.make_node("Split", [added], each, axis=1))
+        return each
 
-    def layer(self, name: str, states: str, asking: str = "") -> str:
+    def layer(self, number: int, states: str, asking: str = "") -> str:
         """Write a layer: attention and the feed-forward part, each with what it read, normalised.
 
         Where some rows alone are `asking` (those of a `SecondLook`), what it gives is of these.
         """
-        graph = self.graph
+        graph, name = self.graph, f"layers.{number}"
         self.count = "asking_count" if asking else "row_count"
         bias = self.vector(f"{name}.projections.bias")
         parts = self.projected(f"{name}.projections", states, asking)
-        attended = self.attended(f"{name}.attended", parts, bias=bias, added=self.added)
+        attended = self.attended(f"{name}.attended", parts, bias=bias, added=self.added[number])
         states = self.residual(f"{name}.output", attended, asking or states)
         # Bytes cannot tell the curve that tanh makes from GELU's own, which takes some CPUs twice the time.
         curve = "FastGelu" if graph.int8 else "BiasGelu"
@@ -144,9 +155,9 @@ class _Writer(Rows):
             graph.nodes.append(helper.make_node("Split", [rest], rows[1:], axis=1))
         else:
             graph.nodes.append(helper.make_node("Split", [self.product(name, states)], rows, axis=1))
-            graph.add("Reshape", [rows[0], "states_shape"], parts[0])
+            graph.add("Reshape", [rows[0], self.attended_shape], parts[0])
         for part in parts[1:]:
-            graph.add("Reshape", [f"{part}_rows", "states_shape"], part)
+            graph.add("Reshape", [f"{part}_rows", self.attended_shape], part)
         return parts
 
     def linear(self, name: str, states: str, *, lowest: float | None = None) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from interpunct.errors import ModelError
 
@@ -20,6 +20,12 @@ def evenly_spaced(kept: int, layers: int) -> tuple[int, ...]:
     ((2, 4, 6, 8, 10, 12), (2, 3, 5, 6), (12,))
     """
     return tuple(-(-layers * place // kept) for place in range(1, kept + 1))
+
+
+def layers_of(network: nn.Module | None) -> nn.ModuleList | None:
+    """Return the layers of a network that has any, one behind the other, all of which read the same pieces."""
+    layers = getattr(getattr(network, "trunk", network), "layers", None)
+    return layers if isinstance(layers, nn.ModuleList) and not getattr(network, "glance", False) else None
 
 
 def check_kept(kept: Sequence[int], layers: int) -> None:

@@ -71,6 +71,11 @@ class Pieces:
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
 
+    def names(self) -> list[str]:
+        """Return all pieces in the order of their ids."""
+        index: dict[str, int] = self._tokenizer.get_vocab()
+        return sorted(index, key=index.__getitem__)
+
     def ids(self, word: str) -> tuple[int, ...]:
         """Return the ids of a word's pieces: at least one, at most `longest`."""
         found = self._ids.get(word)

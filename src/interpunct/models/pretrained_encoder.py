@@ -158,11 +158,6 @@ class WordPieces(Pieces):
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         return cls(tokenizer, longest=longest)
 
-    def names(self) -> list[str]:
-        """Return all pieces in the order of their ids."""
-        index: dict[str, int] = self._tokenizer.get_vocab()
-        return sorted(index, key=index.__getitem__)
-
     def split(self, word: str) -> list[str]:
         """Return all pieces of a word, however many."""
         return list(self._tokenizer.encode(word, add_special_tokens=False).tokens)

@@ -29,7 +29,7 @@ from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
 from interpunct.models.folder import PIECES, Description
-from interpunct.models.imitation import BRANCH, Imitation
+from interpunct.models.imitation import Imitation
 from interpunct.models.known_labels import add_pairs, known_mean
 from interpunct.models.learner import Learner
 from interpunct.models.loop_options import LoopOptions
@@ -311,16 +311,18 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         return self
 
     def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
-        return self._sum_of_losses(network(batch.pieces, self._lengths(batch), batch.words), batch)
+        logits = network(batch.pieces, self._lengths(batch), batch.words)
+        total = self._sum_of_losses(logits, batch)
+        if self._imitation is not None:
+            told = self._imitation.told(network, logits, batch)
+            total = total + self._imitation.counts * self._imitation.loss(told, batch)
+        return total
 
     def _sum_of_losses(self, logits: Mapping[str, Tensor], batch: Batch) -> Tensor:
         total = torch.zeros((), device=batch.pieces.device)
-        for task, values in logits.items():
-            if task == BRANCH and self._imitation is not None:
-                total = total + self._imitation.counts * self._imitation.loss(values.float(), batch)
-            else:
-                weight = self.options.weights.get(task, 1.0)
-                total = total + weight * self.task_loss(task, values.float(), batch)
+        for task in self.labels:
+            weight = self.options.weights.get(task, 1.0)
+            total = total + weight * self.task_loss(task, logits[task].float(), batch)
         return total
 
     def _lengths(self, batch: Batch) -> Tensor | None:

@@ -23,6 +23,8 @@ from interpunct.models.torch_loop import shuffled
 
 STATE_STEP = 1 / 12
 """A teacher's states are held in bytes, in steps of this; their mean square is 1."""
+LOOKS = 3
+"""Layers of a teacher whose states are held, evenly spaced; all of them where it has fewer."""
 
 _POOL = 32
 """Batches' worth of windows among which those of a batch are chosen by their length."""

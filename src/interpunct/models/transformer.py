@@ -9,7 +9,7 @@ only a new model needs it. Needs the extra [train]; `export` turns it into a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
@@ -40,6 +40,8 @@ class TransformerOptions(SequenceOptions):
     batch: int = 32
     width: int = 384
     heads: int = 12
+    head: int | None = None
+    """Numbers of a head; None is as many as make all heads together as wide as the states."""
     layers: int = 12
     inner: int = 1536
     positions: int = 512
@@ -48,6 +50,8 @@ class TransformerOptions(SequenceOptions):
     attention_dropout: float = 0.1
     distances: int = 0
     """Classes of distances between pieces that attention tells apart (MPNet: 32); 0 tells none."""
+    own_distances: bool = False
+    """Whether each layer weighs distances by itself; MPNet's do it alike, until each has lost other heads."""
     epsilon: float = PretrainedEncoder.epsilon
     """What a normalisation adds to a variance."""
     pretrained: str = ""
@@ -62,8 +66,8 @@ class TransformerOptions(SequenceOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
+        if not self.head and self.width % self.heads:
+            raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}, or head given")
         if self.context == "whole" or max(self.window, self.longest, self.pieces) > self.positions:
             raise ValueError(f"positions {self.positions} must be enough for a window; make it shorter")
         check_kept(self.keep_layers, self.layers)
@@ -75,8 +79,15 @@ class TransformerOptions(SequenceOptions):
             raise ValueError(f"distances {self.distances} must be a multiple of 4, {2 * distances.FARTHEST} at most")
         if self.distances and self.glance:
             raise ValueError("a glance knows no distances; leave glance at 0 where there are distances")
+        if self.own_distances and not self.distances:
+            raise ValueError("own_distances needs distances; give them, too")
         if self.epsilon <= 0:
             raise ValueError(f"epsilon {self.epsilon} must be above 0")
+
+    @property
+    def attended(self) -> int:
+        """Numbers of all heads together: what attention finds for a piece."""
+        return self.heads * (self.head or self.width // self.heads)
 
 
 class Layer(nn.Module):
@@ -84,11 +95,11 @@ class Layer(nn.Module):
 
     def __init__(self, options: TransformerOptions) -> None:
         super().__init__()
-        self.heads = options.heads
+        self.heads, self.attended = options.heads, options.attended
         self.attention_dropout = options.attention_dropout
         # One matrix for queries, keys and values: a few large products are faster than many small ones.
-        self.projections = nn.Linear(options.width, 3 * options.width)
-        self.output = nn.Linear(options.width, options.width)
+        self.projections = nn.Linear(options.width, 3 * self.attended)
+        self.output = nn.Linear(self.attended, options.width)
         self.output_norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.up = nn.Linear(options.width, options.inner)
         self.down = nn.Linear(options.inner, options.width)
@@ -110,10 +121,10 @@ class Layer(nn.Module):
         if asking is None:
             queries, keys, values = self._apart(self.projections(states), 3)
         else:
-            width = states.shape[2]
+            first = self.attended
             weight, bias = self.projections.weight, self.projections.bias
-            (queries,) = self._apart(F.linear(asking, weight[:width], bias[:width]), 1)
-            keys, values = self._apart(F.linear(states, weight[width:], bias[width:]), 2)
+            (queries,) = self._apart(F.linear(asking, weight[:first], bias[:first]), 1)
+            keys, values = self._apart(F.linear(states, weight[first:], bias[first:]), 2)
         dropout = self.attention_dropout if self.training else 0.0
         found = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
         return found.transpose(1, 2).flatten(2)
@@ -132,7 +143,8 @@ class Network(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, options.width, padding_idx=PAD)
         self.positions = nn.Embedding(options.positions, options.width)
-        self.distances = nn.Embedding(options.distances, options.heads) if options.distances else None
+        weighing = options.heads * (options.layers if options.own_distances else 1)
+        self.distances = nn.Embedding(options.distances, weighing) if options.distances else None
         self.norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.dropout = nn.Dropout(options.dropout)
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
@@ -156,11 +168,20 @@ class Network(nn.Module):
         places = torch.arange(pieces.shape[1], device=pieces.device)
         known = places.clamp(max=self.positions.num_embeddings - 1)
         states = self.dropout(self.norm(self.embedding(pieces) + self.positions(known)))
-        if self.distances is not None:
-            mask = _weighed(self.distances, pieces.shape[1], mask)
-        for layer in self.layers[: self.glance or None]:
-            states = layer(states, mask)
+        masks = self._masks(pieces.shape[1], mask)
+        for layer, seen in zip(self.layers[: self.glance or None], masks, strict=False):
+            states = layer(states, seen)
         return cast(Tensor, states)
+
+    def _masks(self, pieces: int, mask: Tensor | None) -> Sequence[Tensor | None]:
+        """Return for each layer what is added to each look at a piece, or what tells pieces from padding."""
+        if self.distances is None:
+            return [mask] * len(self.layers)
+        weighed = _weighed(self.distances, pieces, mask)
+        if self.distances.embedding_dim == cast(Layer, self.layers[0]).heads:
+            return [weighed] * len(self.layers)
+        # Each layer's own; fused attention wants the numbers of a window side by side.
+        return [each.contiguous() for each in weighed.chunk(len(self.layers), dim=1)]
 
     def forward(self, pieces: Tensor, lengths: Tensor | None, words: Tensor) -> dict[str, Tensor]:
         """Return each task's logits at each word's last piece."""

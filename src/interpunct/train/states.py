@@ -19,11 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from interpunct.errors import InputError
-from interpunct.models.depth import evenly_spaced
+from interpunct.models.depth import evenly_spaced, layers_of
 from interpunct.models.encoded import States
 from interpunct.models.scores import Array, Chances
 from interpunct.models.sequence_model import Spans, put
-from interpunct.models.shown import STATE_STEP, Batch
+from interpunct.models.shown import LOOKS, STATE_STEP, Batch
 from interpunct.models.word_states import at_words
 from interpunct.train.arrays import UNREADABLE, save_arrays
 from interpunct.train.pack import Pack
@@ -45,7 +45,7 @@ class Directions:
     """Layers × width × numbers; the mean square of each layer's numbers is 1."""
 
     @classmethod
-    def learn(cls, teacher: Any, pack: Pack, *, numbers: int, looks: int = 3) -> Directions:
+    def learn(cls, teacher: Any, pack: Pack, *, numbers: int, looks: int = LOOKS) -> Directions:
         """Choose directions for as many layers, evenly spaced up to the last, by the first words of a pack."""
         count = len(_layers(teacher))
         layers = evenly_spaced(min(looks, count), count)
@@ -146,9 +146,7 @@ def _watched(teacher: Any, pack: Pack, layers: Sequence[int], take: Take) -> tup
 
 def _layers(teacher: Any) -> nn.ModuleList:
     """Return a network's layers, all of which read the same pieces."""
-    network = getattr(teacher, "network", None)
-    layers = getattr(getattr(network, "trunk", network), "layers", None)
-    read = hasattr(teacher, "chances") and not getattr(network, "glance", False)
-    if not isinstance(layers, nn.ModuleList) or not read:
+    layers = layers_of(getattr(teacher, "network", None))
+    if layers is None or not hasattr(teacher, "chances"):
         raise InputError(f"the teacher {teacher.name} has no layers that read everything; ask a transformer or a llama")
     return layers
