@@ -91,7 +91,7 @@ def test_export_of_a_llama_to_int8_is_nearly_the_same(model: Llama, folder: Path
     exported: Any = models.load(folder / "small")
     right, found = model.forward(WINDOWS), exported.forward(WINDOWS)
     for task in model.labels:
-        assert np.corrcoef(logs(right, task).ravel(), logs(found, task).ravel())[0, 1] > 0.999
+        assert np.corrcoef(logs(right, task).ravel(), logs(found, task).ravel())[0, 1] > 0.998
     text = [Features.of(word.text for word in parse_text(TEXT))]
     (right_marks,), (marks,) = ([each.chosen("mark") for each in said.forward(text)] for said in (model, exported))
     assert np.count_nonzero(right_marks) > 5

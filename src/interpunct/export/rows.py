@@ -80,8 +80,10 @@ class Rows:
         if not graph.int8:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
         if halved and table.shape[1] % 2 == 0:
-            numbers, scale = _half_bytes(table.T)
+            columns = _column_scales(table)
+            numbers, scale = _half_bytes((table / columns).T)
             found = self._half_bytes(name, numbers.T, rows)
+            found = graph.add("Mul", [found, graph.constant(f"{name}.columns", columns)], f"{name}.numbers")
         else:
             numbers, scale = _bytes(table.T, WHOLE_RANGE)
             stored = graph.add("Gather", [graph.constant(f"{name}.int8", numbers.T), rows], f"{name}.bytes")
@@ -195,7 +197,8 @@ def stored_table(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
         return stored[f"{name}.table"]
     half_bytes = stored.get(f"{name}.int4")
     numbers = stored[f"{name}.int8"] if half_bytes is None else halves.unpacked(half_bytes) - float(_HALF_ZERO)
-    floats: np.ndarray = numbers * stored[f"{name}.scale"]
+    columns = stored.get(f"{name}.columns", np.float32(1))  # older files have none
+    floats: np.ndarray = numbers * stored[f"{name}.scale"] * columns
     return floats
 
 
@@ -217,6 +220,17 @@ def _bytes(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a matrix as whole numbers up to `largest`, and the scale of each column."""
     scale = (np.maximum(np.abs(matrix).max(axis=0), 1e-8) / largest).astype(np.float32)
     return np.round(matrix / scale).astype(np.int8), scale
+
+
+def _column_scales(table: np.ndarray) -> np.ndarray:
+    """Return by how much each column of a table is larger or smaller than most: 1 for those that are not.
+
+    A row has one scale, above which its numbers are cut off. Where a column is larger than the others, as some of
+    MPNet's are, that would be the same column in every row: what is cut off there would never be made up for.
+    """
+    sizes = np.maximum(np.sqrt(np.square(table).mean(axis=0)), 1e-8)
+    scales: np.ndarray = np.exp2(np.round(2 * np.log2(sizes / np.median(sizes))) / 2).astype(np.float32)
+    return scales
 
 
 def _half_bytes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
