@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,9 +13,6 @@ from cut import main as cut_main
 from interpunct import models
 from interpunct.cases import CASES
 from interpunct.errors import ConfigError, ModelError
-from interpunct.export import export
-from interpunct.export.recover import recover
-from interpunct.features import Features
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import type_named
 from interpunct.models.pretrained_encoder import convert
@@ -35,6 +31,7 @@ from published_encoders import (
     write_beside,
     write_safetensors,
 )  # fmt: skip
+from test_distances import check_both_ways, windows
 from test_transformer import made, network_of
 
 HEAD = WIDTH // HEADS
@@ -68,10 +65,6 @@ def apart(one: Transformer, other: Transformer) -> float:
     return float((answers(one) - answers(other)).abs().mean())
 
 
-def windows() -> list[Features]:
-    return [Features.of(text.split()) for text in ("the going don't e-mail the cafe", "go", "the mail is going")]
-
-
 # Heads that are narrower than the states
 
 
@@ -83,15 +76,7 @@ def test_narrow_heads_are_exported_as_they_are(changes: dict[str, Any], tmp_path
     with torch.no_grad():
         for weight in model.network.parameters():
             weight.mul_(8)
-    model.save(tmp_path / "trained")
-    right = np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])
-    for kind, off in (("whole", 1e-4), ("small", 0.2)):
-        export(tmp_path / "trained", tmp_path / kind, int8=kind == "small")
-        recover(tmp_path / kind, tmp_path / f"{kind}-back")
-        for folder in (tmp_path / kind, tmp_path / f"{kind}-back"):
-            found: Any = models.load(folder)
-            given = np.concatenate([np.exp(scores.tasks["mark"]) for scores in found.forward(windows())])
-            np.testing.assert_allclose(given, right, atol=off)
+    check_both_ways(model, tmp_path, small=0.2)
 
 
 def test_layers_weigh_distances_by_themselves() -> None:
