@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from cut import drawn
 from cut import main as cut_main
 from interpunct import models
 from interpunct.cases import CASES
-from interpunct.errors import ConfigError, ModelError
+from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import type_named
 from interpunct.models.pretrained_encoder import convert
@@ -202,6 +203,21 @@ def test_gradients_are_of_the_networks_own_answers() -> None:
         torch.testing.assert_close(each.diagonal().mean(), torch.tensor(1.0))
         assert float(torch.linalg.eigvalsh(each).min()) > -1e-4
     assert all(weight.grad is None for weight in model.network.parameters())
+
+
+@pytest.mark.parametrize(("sizes", "graded"), [(Sizes(0, 4), 2), (Sizes(1, 0), 2), (Sizes(1, 4), 0)])
+def test_nothing_cannot_be_left(sizes: Sizes, graded: int) -> None:
+    with pytest.raises(InputError, match="one at least of each"):
+        cut(grown(), pieces(4), sizes, graded=graded)
+
+
+def test_packs_too_short_for_a_window_are_refused() -> None:
+    short = Pack.of([Transcript(tuple(parse_tokens("Go, the mail.".split())))], sources=["iwslt:train"])
+    model = made(vocabulary=60)
+    with pytest.raises(InputError, match="a pack of 3 words is too short for windows of 16 pieces"):
+        drawn(model, [short], 2)
+    with pytest.raises(InputError, match="0 windows are none"):
+        drawn(model, [short], 0)
 
 
 def test_no_more_can_be_left_than_there_is() -> None:

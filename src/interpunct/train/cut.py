@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from interpunct.errors import ModelError
+from interpunct.errors import InputError, ModelError
 from interpunct.models.transformer import Layer, Network, Transformer, TransformerOptions
 
 _RIDGE = 3e-3
@@ -46,6 +46,10 @@ def cut(model: Transformer, windows: Tensor, sizes: Sizes, *, graded: int, told:
     The first `graded` of the windows say what errors count.
     """
     options = model.options
+    if min(sizes.heads, sizes.inner, graded) < 1:
+        raise InputError(
+            f"{sizes.heads} heads, {sizes.inner} inner numbers, {graded} graded windows: one at least of each"
+        )
     if options.glance or sizes.heads > options.heads or sizes.inner > options.inner:
         what = f"{options.heads} heads, {options.inner} inner numbers and a glance of {options.glance}"
         raise ModelError(f"{model.name} has {what}: it cannot be cut to {sizes.heads} heads and {sizes.inner}")
