@@ -88,8 +88,8 @@ def test_layers_weigh_distances_by_themselves() -> None:
     before = answers(model)
     with torch.no_grad():
         network.distances.weight[:, 2:] += torch.arange(8.0)[:, None]  # the second layer's alone
-        first = network.layers[0](torch.ones(1, 16, WIDTH), network._masks(16, None)[0])
-        second = network._masks(16, None)[1]
+        first = network.layers[0](torch.ones(1, 16, WIDTH), network.masks(16, None)[0])
+        second = network.masks(16, None)[1]
     assert second is not None
     assert float(second.abs().max()) > 5 > float(first.abs().max())
     assert not torch.allclose(answers(model), before)

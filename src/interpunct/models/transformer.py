@@ -165,15 +165,19 @@ class Network(nn.Module):
 
     def states(self, pieces: Tensor, mask: Tensor | None) -> Tensor:
         """Return the states (windows × pieces × width) after a glance, or after all layers where there is none."""
-        places = torch.arange(pieces.shape[1], device=pieces.device)
-        known = places.clamp(max=self.positions.num_embeddings - 1)
-        states = self.dropout(self.norm(self.embedding(pieces) + self.positions(known)))
-        masks = self._masks(pieces.shape[1], mask)
+        states = self.embedded(pieces)
+        masks = self.masks(pieces.shape[1], mask)
         for layer, seen in zip(self.layers[: self.glance or None], masks, strict=False):
             states = layer(states, seen)
-        return cast(Tensor, states)
+        return states
 
-    def _masks(self, pieces: int, mask: Tensor | None) -> Sequence[Tensor | None]:
+    def embedded(self, pieces: Tensor) -> Tensor:
+        """Return what the first layer reads (windows × pieces × width)."""
+        places = torch.arange(pieces.shape[1], device=pieces.device)
+        known = places.clamp(max=self.positions.num_embeddings - 1)
+        return cast(Tensor, self.dropout(self.norm(self.embedding(pieces) + self.positions(known))))
+
+    def masks(self, pieces: int, mask: Tensor | None) -> Sequence[Tensor | None]:
         """Return for each layer what is added to each look at a piece, or what tells pieces from padding."""
         if self.distances is None:
             return [mask] * len(self.layers)

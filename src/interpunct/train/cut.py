@@ -74,13 +74,9 @@ def _network(model: Transformer) -> Network:
 
 def _copy_shared(whole: Network, part: Network) -> None:
     """Copy what all layers share, and the norms and branches, which stay as they are."""
-    stay = {name: value for name, value in whole.state_dict().items() if value.shape == _shape(part, name)}
+    needed = part.state_dict()
+    stay = {name: value for name, value in whole.state_dict().items() if value.shape == needed[name].shape}
     part.load_state_dict(stay, strict=False)
-
-
-def _shape(network: Network, name: str) -> torch.Size | None:
-    value = network.state_dict().get(name)
-    return None if value is None else value.shape
 
 
 def gradients(network: Network, windows: Tensor, *, at_once: int = 8, told: Told = lambda _: None) -> list[Tensor]:
@@ -129,10 +125,8 @@ class _Surgeon:
 
     def cut(self, windows: Tensor, counts: list[Tensor]) -> None:
         """Fit the part's layers to the whole's, one after the other."""
-        right = self.whole.norm(self.whole.embedding(windows) + self.whole.positions.weight[: windows.shape[1]])
-        mine = right.clone()
-        masks = self.whole._masks(windows.shape[1], None)
-        for number, mask in enumerate(masks):
+        right = mine = self.whole.embedded(windows)
+        for number, mask in enumerate(self.whole.masks(windows.shape[1], None)):
             of, to = _layer(self.whole, number), _layer(self.part, number)
             right, mine = self._attention(number, of, to, right, mine, mask, counts[2 * number])
             right, mine = self._inner(number, of, to, right, mine, counts[2 * number + 1])
