@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import by_heart
-import interpunct
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import type_named
 from interpunct.models.loop_options import LoopOptions
@@ -85,9 +84,8 @@ def test_command_refuses_models_that_cannot_be_asked(
     type_named("bigru").create(
         name="few", version="1", labels=few, options=options, words=pack.texts()
     ).save(tmp_path / "few")  # fmt: skip
-    bundled = Path(interpunct.__file__).parent / "pretrained" / "fast"
-    for folder, why in ((tmp_path / "few", "has not the marks of packs"), (bundled, "cannot read packs")):
-        monkeypatch.setattr(sys, "argv", ["by_heart.py", str(folder), "--on", str(tmp_path / "learned.pack")])
+    for name, why in (("few", "has not the marks of packs"), ("none", "no model")):
+        monkeypatch.setattr(sys, "argv", ["by_heart.py", str(tmp_path / name), "--on", str(tmp_path / "learned.pack")])
         assert by_heart.main() == 1
         said = capsys.readouterr()
         assert why in said.err

@@ -6,6 +6,7 @@ import json
 import lzma
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from interpunct.cases import CASES
 from interpunct.decode.windows import score
 from interpunct.errors import ConfigError, InputError, InterpunctError
+from interpunct.export import export
 from interpunct.features import Features
 from interpunct.labels import MARKS, parse_tokens
 from interpunct.models import Description, load, type_named
@@ -21,7 +23,7 @@ from interpunct.models.encoded import Encoded, encode, joined
 from interpunct.models.folder import load_lexicon
 from interpunct.models.pieces import Pieces
 from interpunct.train import train
-from interpunct.train.distil import taught_packs
+from interpunct.train.distil import asked, taught_packs
 from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript, Word
 from said import main as said_main
@@ -245,6 +247,23 @@ def test_chances_of_a_pack_are_the_models_own(packed: Path) -> None:
     model.options = replace(model.options, pieces=0)
     taught = taught_packs(model, model, [pack])
     assert np.array_equal(taught.targets["case"], found["case"])
+
+
+def test_exported_teacher_says_of_a_pack_what_it_scores(packed: Path) -> None:
+    pytest.importorskip("onnx")
+    export(trained(packed, "first"), packed.parent / "exported")
+    teacher: Any = load(packed.parent / "exported")
+    pack = Pack.joined([Pack.load(packed), Pack.of([Transcript(tuple(parse_tokens("So it is .".split())))])])
+    said = asked(teacher, pack)
+    assert len(pack.documents) == 2
+    for task in ("mark", "case"):
+        wanted = [np.exp(scores.tasks[task]) for _, scores in score(teacher, pack.features())]
+        assert np.abs(said[task] - np.concatenate(wanted)).max() < 1e-3
+    student: Any = load(packed.parent / "first")
+    assert len(taught_packs(student, teacher, [pack]).targets["mark"]) == len(pack)
+    mute = SimpleNamespace(name="mute 1", labels=teacher.labels)
+    with pytest.raises(InputError, match="the teacher mute 1 cannot read packs"):
+        asked(mute, pack)
 
 
 def test_train_counts_a_pack_named_thrice_once(packed: Path) -> None:

@@ -71,8 +71,6 @@ def scored(model: Any, pack: Pack) -> tuple[float, float]:
 
 def _loaded(name: str) -> Any:
     model = load(name)
-    if not hasattr(model, "chances"):
-        raise InputError(f"{name}: it cannot read packs; give a trained network, or `interpunct recover` it first")
     if sorted(model.labels.get("mark", ())) != sorted(MARKS):
         raise InputError(f"{name}: it has not the marks of packs; give one that knows {' '.join(MARKS[1:])}")
     return model

@@ -19,7 +19,7 @@ from interpunct.decode.windows import score
 from interpunct.errors import InputError
 from interpunct.features import Features, normalise
 from interpunct.models.encoded import Encoded, Tagged, parts_of
-from interpunct.models.model import Clitics, Model
+from interpunct.models.model import Clitics, Model, Scorer
 from interpunct.models.scores import Array, Chances, Ints
 from interpunct.train.pack import Pack, distinct
 from interpunct.transcript import Transcript
@@ -85,16 +85,29 @@ def asked(teacher: Any, pack: Pack) -> dict[str, Chances]:
     if not len(pack):
         raise InputError("the packs hold no words; name others")
     members = getattr(teacher, "members", (teacher,))
-    for member in members:
-        if not hasattr(member, "chances"):
-            raise InputError(f"the teacher {member.name} cannot read packs; name corpora in data.train")
     found: dict[str, Chances] = {}
     for member in members:
-        said = member.chances(pack.encoded(member.vocabulary, member.labels))
+        said = _said(member, pack)
         for task, names in teacher.labels.items():
             order = [member.labels[task].index(name) for name in names]
             share = said[task][:, order] / np.float16(len(members))
             found[task] = found[task] + share if task in found else share
+    return found
+
+
+def _said(member: Any, pack: Pack) -> dict[str, Chances]:
+    """Return what one teacher says of every word: a network reads packs as they are, an exported model words."""
+    if hasattr(member, "chances"):
+        found: dict[str, Chances] = member.chances(pack.encoded(member.vocabulary, member.labels))
+        return found
+    if not isinstance(member, Scorer):
+        raise InputError(f"the teacher {member.name} cannot read packs; name corpora in data.train")
+    found = {task: np.empty((len(pack), len(names)), np.float16) for task, names in member.labels.items()}
+    done = 0
+    for _, scores in score(member, pack.features()):
+        for task, rows in found.items():
+            rows[done : done + len(scores)] = np.exp(scores.tasks[task])
+        done += len(scores)
     return found
 
 

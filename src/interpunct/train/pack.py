@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from interpunct.cases import CASES, recase, trim
 from interpunct.errors import InputError
-from interpunct.features import normalise
+from interpunct.features import Features, normalise
 from interpunct.labels import MARKS, SENTENCE_MARKS, mark_with_ellipsis, to_three
 from interpunct.models.encoded import IGNORED, Encoded
 from interpunct.models.pieces import Vocabulary
@@ -168,6 +169,11 @@ class Pack:
         """Yield every word, in order."""
         for first in range(0, len(self), _CHUNK):
             yield from map(self.words.__getitem__, self.numbers[first : first + _CHUNK].tolist())
+
+    def features(self) -> Iterator[Features]:
+        """Yield each document as a model reads it."""
+        for begin, end in pairwise([*self.documents.tolist(), len(self)]):
+            yield Features(tuple(map(self.words.__getitem__, self.numbers[begin:end].tolist())))
 
     def encoded(self, vocabulary: Vocabulary, labels: Mapping[str, tuple[str, ...]]) -> Encoded:
         """Return what a network learns from: every word's pieces and labels."""
