@@ -23,6 +23,7 @@ from interpunct.errors import InputError, told_in_a_line
 from interpunct.models import load
 from interpunct.models.pieces import Pieces
 from interpunct.models.pretrained_encoder import PretrainedEncoder, word_pieces
+from interpunct.models.torch_loop import choose_device
 from interpunct.models.transformer import Transformer
 from interpunct.train.cut import Sizes, cut
 from interpunct.train.pack import Pack
@@ -43,7 +44,9 @@ def main() -> int:
     parser.add_argument("--inner", type=int, default=704, help="inner numbers of a layer that stay (%(default)s)")
     parser.add_argument("--windows", type=int, default=160, help="windows that are read (%(default)s)")
     parser.add_argument("--graded", type=int, default=64, help="those that say what errors count (%(default)s)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
+    device = choose_device(given.device)
     begin = time.monotonic()
 
     def told(what: str) -> None:
@@ -55,7 +58,7 @@ def main() -> int:
     packs = [Pack.load(Path(name)) for name in given.packs]
     teacher = with_fewer_pieces(teacher, PretrainedEncoder.load(given.encoder).pieces, packs, given.pieces)
     told(f"{len(teacher.vocabulary):,} pieces")
-    windows = drawn(teacher, packs, given.windows)
+    windows = drawn(teacher, packs, given.windows).to(device)
     student = cut(teacher, windows, Sizes(given.heads, given.inner), graded=given.graded, told=told)
     student.save(given.output)
     return 0

@@ -43,7 +43,7 @@ class Sizes:
 def cut(model: Transformer, windows: Tensor, sizes: Sizes, *, graded: int, told: Told = lambda _: None) -> Transformer:
     """Return a model with so many heads and inner numbers in each layer, chosen by windows (windows × pieces).
 
-    The first `graded` of the windows say what errors count.
+    The first `graded` of the windows say what errors count. The work is done on the device of the windows.
     """
     options = model.options
     if min(sizes.heads, sizes.inner, graded) < 1:
@@ -55,11 +55,12 @@ def cut(model: Transformer, windows: Tensor, sizes: Sizes, *, graded: int, told:
         raise ModelError(f"{model.name} has {what}: it cannot be cut to {sizes.heads} heads and {sizes.inner}")
     described = replace(model.description, options={**model.description.options, **_narrower(options, sizes)})
     student = Transformer(described, model.vocabulary)
-    whole, part = _network(model), _network(student)
+    whole, part = (_network(each).to(windows.device) for each in (model, student))
     counts = gradients(whole, windows[:graded], told=told)
     with torch.no_grad():
         _copy_shared(whole, part)
         _Surgeon(whole, part, sizes, told).cut(windows, counts)
+    student.to("cpu")
     return student
 
 
@@ -91,11 +92,11 @@ def gradients(network: Network, windows: Tensor, *, at_once: int = 8, told: Told
         for norm in (layer.output_norm, layer.down_norm):
             hooks.append(norm.register_forward_pre_hook(lambda _, given: _keep(given[0], sums)))
     found: list[Tensor] = []
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator(windows.device).manual_seed(1)
     for number, batch in enumerate(_parts(windows, at_once)):
         sums.clear()
         states = network.states(batch, None)
-        loss = torch.zeros(())
+        loss = torch.zeros((), device=windows.device)
         for head in network.heads.values():
             logits = head(states).flatten(0, 1)
             drawn = torch.multinomial(logits.detach().softmax(dim=-1), 1, generator=generator)[:, 0]
@@ -190,7 +191,7 @@ def fitted(
     squares = (centred.T @ centred).double()
     products = (centred.T @ (wanted - mean)).double()
     squares.diagonal().add_(_RIDGE * squares.diagonal().mean())
-    weighed = counts.double() + _EVENLY * torch.eye(len(counts), dtype=torch.float64)
+    weighed = counts.double() + _EVENLY * torch.eye(len(counts), dtype=torch.float64, device=counts.device)
     kept, matrix = eliminated(squares, products, weighed, left=left, group=group)
     matrix = matrix.float()
     off = wanted - mean - centred[:, kept] @ matrix
@@ -205,13 +206,13 @@ def eliminated(squares: Tensor, products: Tensor, counts: Tensor, *, left: int, 
     """
     inverse = torch.linalg.inv(squares)
     matrix = inverse @ products
-    kept = torch.arange(len(squares))
+    kept = torch.arange(len(squares), device=squares.device)
     while (rest := len(kept) // group - left) > 0:
         going = min(rest, _AT_ONCE) if group == 1 else 1
         costs = _costs(inverse, matrix, counts, group)
         out = costs.topk(going, largest=False).indices
-        goes = (out[:, None] * group + torch.arange(group)).flatten()
-        stays = torch.ones(len(kept), dtype=torch.bool)
+        goes = (out[:, None] * group + torch.arange(group, device=out.device)).flatten()
+        stays = torch.ones(len(kept), dtype=torch.bool, device=out.device)
         stays[goes] = False
         across = inverse[stays][:, goes]
         share = torch.linalg.solve(inverse[goes][:, goes], torch.cat([across.T, matrix[goes]], dim=1))
