@@ -56,7 +56,7 @@ class Directions:
         def take(heard: Sequence[Tensor], words: Tensor) -> Tensor:
             return torch.cat([at_words(states, words).float() for states in heard], dim=-1)
 
-        _, rows = _watched(teacher, some, layers, take)
+        _, rows = watched(teacher, some, layers, take)
         means, axes = [], []
         for states in np.split(rows, len(layers), axis=1):
             mean = states.mean(axis=0)
@@ -102,7 +102,7 @@ class Directions:
             ]
             return (torch.cat(found, dim=-1) / STATE_STEP).round().clamp(-127, 127).to(torch.int8)
 
-        return _watched(teacher, pack, self.layers, take)
+        return watched(teacher, pack, self.layers, take)
 
 
 class Watch:
@@ -134,7 +134,7 @@ class Watch:
         self._heard.append(states)
 
 
-def _watched(teacher: Any, pack: Pack, layers: Sequence[int], take: Take) -> tuple[dict[str, Chances], Any]:
+def watched(teacher: Any, pack: Pack, layers: Sequence[int], take: Take) -> tuple[dict[str, Chances], Any]:
     """Return what a teacher says of every word of a pack, and what is taken of its layers, a row for each word."""
     if not len(pack):
         raise InputError("the packs hold no words; name others")
