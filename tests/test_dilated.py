@@ -16,6 +16,7 @@ from interpunct.models.dilated import (
     EPSILON,
     NIBBLE_GAIN,
     NIBBLE_STEP,
+    PAIR_FACTOR,
     RECTIFIED_STEP,
     STEEPEST,
     STEP,
@@ -26,10 +27,8 @@ from interpunct.models.dilated import (
     bounded,
     neighbours,
 )
-from interpunct.models.owned_pairs import FACTORS, NOBODY, row_of
 
 LABELS = {"mark": ("", ",", "."), "case": ("lower", "sentence")}
-PIECES = [5, 9, 3, 30, 7, 7, 12, 41, 2, 8, 17]
 WORDS = "so how are you i am fine thanks my name is anna and unbelievable".split()
 TINY: dict[str, Any] = {"vocabulary": 60, "embedding": 12, "pair_embedding": 6, "width": 16, "dropout": 0.0, "batch": 4}
 SHAPES: list[dict[str, Any]] = [
@@ -42,29 +41,14 @@ SHAPES: list[dict[str, Any]] = [
     {"pairs": 50, "dilations": (1, 2), "attention": (1, 2), "heads": 2, "keys": 6, "values": 8},
     {"pairs": 50, "dilations": (1, 2), "attention": (2,), "heads": 2, "keys": 6, "values": 8, "stride": 1},
     {"pairs": 50, "dilations": (2,), "table_bits": 4},
-    {"pairs": 50, "dilations": (1, 2), "owned": True},
 ]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
 
 def made(seed: int = 1, **options: Any) -> Dilated:
-    model = Dilated.create(
+    return Dilated.create(
         name="tiny", version="1", labels=LABELS, options=TINY | options, words=WORDS * 2, seed=seed
     )  # fmt: skip
-    if options.get("owned"):
-        network_of(model).give_rows(some_owners(model))
-    return model
-
-
-def some_owners(model: Dilated) -> np.ndarray:
-    """Rows for some of the pairs of `PIECES`: by their first choice, by their second, and for other pairs."""
-    size, rows = len(model.vocabulary), model.options.pairs
-    found = np.full(rows, NOBODY)
-    for place in range(1, len(PIECES), 2):
-        before, piece = np.array(PIECES[place - 1]), np.array(PIECES[place])
-        found[row_of(before, piece, rows, place // 2 % 2)] = before * size + piece
-    found[found == NOBODY][::2] = 58 * size + 57
-    return found
 
 
 def network_of(model: Dilated) -> Network:
@@ -103,13 +87,6 @@ def slow(model: Dilated, pieces: list[int], words: list[int]) -> dict[str, np.nd
             found.append(state[f"{name}.weight"] @ np.concatenate(given) + state[f"{name}.bias"])
         return found
 
-    def of_pair(before: int, piece: int) -> np.ndarray:
-        hashed = [(before * one + piece * other) % options.pairs for one, other in FACTORS]
-        if options.owned:
-            pair = before * len(model.vocabulary) + piece
-            hashed = [row for row in hashed if state["owners"][row] == pair]
-        return np.asarray(state["pairs.weight"][hashed[0]] if hashed else np.zeros(options.pair_embedding))
-
     def block(name: str, rows: list[np.ndarray], dilation: int) -> list[np.ndarray]:
         limits = (-128 * STEP, 127 * STEP) if options.signed else (0, 255 * RECTIFIED_STEP)
         given = [np.clip(scaled(row), *limits) for row in rows]
@@ -147,7 +124,8 @@ def slow(model: Dilated, pieces: list[int], words: list[int]) -> dict[str, np.nd
     for place, piece in enumerate(pieces):
         row = scaled(state["embedding.weight"][piece])
         if options.pairs:
-            row = np.concatenate([row, of_pair(pieces[place - 1] if place else 0, piece)])
+            before = pieces[place - 1] if place else 0
+            row = np.concatenate([row, state["pairs.weight"][(before * PAIR_FACTOR + piece) % options.pairs]])
         if options.table_bits == 4:
             rows.append(np.clip(row * NIBBLE_GAIN, -8 * NIBBLE_STEP, 7 * NIBBLE_STEP))
         else:
@@ -173,10 +151,10 @@ def test_network_equals_loops_over_places(shape: dict[str, Any]) -> None:
         for name, parameter in model.network.named_parameters():
             if name.endswith("shift"):
                 parameter.uniform_(-3, 3)  # heads that look before and behind
-    words = [0, 2, 3, 6, 7, 10]
+    pieces, words = [5, 9, 3, 30, 7, 7, 12, 41, 2, 8, 17], [0, 2, 3, 6, 7, 10]
     with torch.no_grad():
-        found = model.network(torch.tensor([PIECES]), torch.tensor([len(PIECES)]), torch.tensor([words]))
-    for task, expected in slow(model, PIECES, words).items():
+        found = model.network(torch.tensor([pieces]), torch.tensor([len(pieces)]), torch.tensor([words]))
+    for task, expected in slow(model, pieces, words).items():
         np.testing.assert_allclose(found[task][0].numpy(), expected, atol=2e-5)
 
 
@@ -326,7 +304,7 @@ def test_model_saved_and_loaded_gives_the_same_scores(tmp_path: Path) -> None:
     [
         {"kernel": 4}, {"width": 0}, {"pairs": -1}, {"dilations": (1, 0)}, {"inner": -1},
         {"inner_kernel": 3}, {"inner_kernel": 2, "inner": 8}, {"attention": (9,)}, {"attention": (1, 1)},
-        {"signed": True}, {"table_bits": 5}, {"table_bits": 4, "embedding": 7}, {"owned": True, "pairs": 0},
+        {"signed": True}, {"table_bits": 5}, {"table_bits": 4, "embedding": 7},
     ],
 )  # fmt: skip
 def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:

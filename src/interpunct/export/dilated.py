@@ -23,6 +23,7 @@ from interpunct.models.dilated import (
     FAR,
     NIBBLE_GAIN,
     NIBBLE_STEP,
+    PAIR_FACTOR,
     RECTIFIED_STEP,
     STEEPEST,
     STEP,
@@ -30,12 +31,9 @@ from interpunct.models.dilated import (
     Dilated,
     DilatedOptions,
 )
-from interpunct.models.owned_pairs import FACTORS
 from interpunct.models.pieces import PAD
 
 Floats = npt.NDArray[np.float32]
-_INT32 = 6
-"""What ONNX calls whole numbers of 32 bits."""
 _ROOM = 3
 """Numbers with which a query or key says where it stands."""
 _DEPTH = 50.0
@@ -96,25 +94,9 @@ def _embedded(pen: Pen, options: DilatedOptions, state: Mapping[str, Floats]) ->
         return found
     padded = pen.add("Pad", "pieces", pen.value([0, 1, 0, 0]), pen.value(PAD))
     before = pen.add("Slice", padded, pen.value([0]), pen.value([-1]), pen.value([1]))
-    before = pen.add("Reshape", before, pen.value([-1]))
-    of_pairs = state["pairs.weight"]
-    rows = _row_of(pen, options, before, pieces, 0)
-    if options.owned:
-        owners = pen.value(state["owners"], np.int32)  # half as large, and large enough: pieces are at most 46,000
-        pairs = pen.add("Add", pen.add("Mul", before, pen.value(len(table))), pieces)
-        pairs = pen.add("Cast", pairs, to=_INT32)
-        for choice in (_row_of(pen, options, before, pieces, 1), pen.value(options.pairs)):
-            own = pen.add("Equal", pen.add("Gather", owners, rows, axis=0), pairs)
-            rows = pen.add("Where", own, rows, choice)
-        of_pairs = np.concatenate([of_pairs, np.zeros((1, options.pair_embedding), of_pairs.dtype)])
-    return pen.add("Concat", found, _looked_up(pen, options, of_pairs, rows), axis=1)
-
-
-def _row_of(pen: Pen, options: DilatedOptions, before: str, pieces: str, choice: int) -> str:
-    """Return the rows in which pairs stand by their first or second choice."""
-    of_before, of_piece = FACTORS[choice]
-    terms = [pen.add("Mul", each, pen.value(factor)) for each, factor in ((before, of_before), (pieces, of_piece))]
-    return pen.add("Mod", pen.add("Add", *terms), pen.value(options.pairs))
+    pairs = pen.add("Add", pen.add("Mul", before, pen.value(PAIR_FACTOR)), "pieces")
+    rows = pen.add("Reshape", pen.add("Mod", pairs, pen.value(options.pairs)), pen.value([-1]))
+    return pen.add("Concat", found, _looked_up(pen, options, state["pairs.weight"], rows), axis=1)
 
 
 def _looked_up(pen: Pen, options: DilatedOptions, table: Floats, rows: str) -> str:

@@ -29,7 +29,7 @@ def read(graph: Any, model: Dilated) -> None:
         raise ModelError(f"{model.name}: no way back from attention; name the folder that training wrote")
     stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     *products, heads = ([stored.get(name) for name in node.input] for node in graph.node if node.op_type in _PRODUCTS)
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, Floats] = {}
     # Constants have no names of their own: products stand in the order of their layers, tables in that of looking up.
     state = model.network.state_dict()
     layers = [name.removesuffix(".weight") for name in state if name.endswith((".reads.weight", ".writes.weight"))]
@@ -38,9 +38,7 @@ def read(graph: Any, model: Dilated) -> None:
     tables = [stored[node.input[0]] for node in graph.node if node.op_type == "Gather" and _is_table(stored, node)]
     found["embedding.weight"] = _whole_rows(_numbers(tables[0], model.options), model.options)
     if model.options.pairs:
-        found["pairs.weight"] = _numbers(tables[1], model.options)[: model.options.pairs]
-    if model.options.owned:
-        (found["owners"],) = (each.astype(np.int64) for each in stored.values() if _are_owners(each, model.options))
+        found["pairs.weight"] = _numbers(tables[1], model.options)
     weight, bias = (np.asarray(each) for each in heads[1:3])
     first = 0
     for task, names in model.labels.items():
@@ -79,10 +77,6 @@ def _layer(inputs: list[np.ndarray | None]) -> tuple[Floats, Floats]:
 def _is_table(stored: Mapping[str, np.ndarray], node: Any) -> bool:
     table = stored.get(node.input[0])
     return table is not None and table.ndim == 2
-
-
-def _are_owners(constant: np.ndarray, options: DilatedOptions) -> bool:
-    return constant.dtype == np.int32 and constant.shape == (options.pairs,)
 
 
 def _numbers(table: np.ndarray, options: DilatedOptions) -> Floats:

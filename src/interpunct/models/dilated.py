@@ -13,19 +13,15 @@ Needs the extra [train]; `export` turns it into a file that does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, cast
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from interpunct.models.encoded import Encoded
-from interpunct.models.loop_options import LoopOptions
-from interpunct.models.owned_pairs import NOBODY, owners, row_of
 from interpunct.models.pieces import PAD
-from interpunct.models.scores import Ints
 from interpunct.models.sequence_model import SequenceModel, SequenceOptions
 from interpunct.models.word_states import at_words
 
@@ -46,6 +42,8 @@ STEEPEST = 0.05
 """What attention takes off for a distance of one word, at most; it grows with the distance's square."""
 FAR = 1e9
 """What a word that is not there loses in attention, so that it has no share."""
+PAIR_FACTOR = 40_503
+"""A pair's row in its table is (the piece before × this + the piece) modulo the rows."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,6 @@ class DilatedOptions(SequenceOptions):
 
     A larger table costs bytes and no time.
     """
-    owned: bool = False
-    """Whether each of these rows belongs to one pair alone, chosen by what it learns first; other pairs say nothing."""
     pair_embedding: int = 64
     table_bits: Literal[4, 8] = 8
     """Bits of a number in the tables of the int8 file."""
@@ -105,8 +101,6 @@ class DilatedOptions(SequenceOptions):
             raise ValueError("shifted blocks read one neighbour on either side; kernel must be 3, inner_kernel 1 or 3")
         if self.shifted and (self.width % 4 or (self.inner or 0) % 4):
             raise ValueError("shifted blocks read quarters; width and inner must be multiples of 4")
-        if self.owned and not self.pairs:
-            raise ValueError("owned: there are no rows to own; give pairs as well")
         if self.inner_kernel > 1 and not self.inner:
             raise ValueError(f"inner_kernel {self.inner_kernel}: there is no second product; give inner as well")
         if self.signed and not self.inner:
@@ -266,9 +260,6 @@ class Attention(nn.Module):
 class Network(nn.Module):
     """Embedding, a convolution, residual blocks over pieces and over words, a linear branch per task."""
 
-    owners: Tensor
-    """Which pair each row of the table of pairs belongs to, where rows are owned."""
-
     def __init__(self, options: DilatedOptions, sizes: Mapping[str, int], vocabulary: int) -> None:
         super().__init__()
         self.options = options
@@ -276,8 +267,6 @@ class Network(nn.Module):
         self.pairs = nn.Embedding(options.pairs, options.pair_embedding) if options.pairs else None
         if self.pairs is not None:
             nn.init.normal_(self.pairs.weight, std=0.1)  # a pair that was never seen should say next to nothing
-        if options.owned:
-            self.register_buffer("owners", torch.full((options.pairs,), NOBODY))
         self.dropout = nn.Dropout(options.dropout)
         read = options.embedding + (options.pair_embedding if options.pairs else 0)
         self.stem = Product(options.kernel * read, options.width, rounds=options.rounded)
@@ -290,7 +279,9 @@ class Network(nn.Module):
         """Return each task's logits at each word's last piece."""
         embedded = normalised(self.embedding(pieces))  # (windows, pieces, embedding)
         if self.pairs is not None:
-            embedded = torch.cat([embedded, self._of_pairs(self.pairs, pieces)], dim=-1)
+            before = F.pad(pieces[:, :-1], (1, 0), value=PAD)
+            rows = (before * PAIR_FACTOR + pieces) % self.pairs.num_embeddings
+            embedded = torch.cat([embedded, self.pairs(rows)], dim=-1)
         absent = (torch.arange(pieces.shape[1], device=pieces.device) >= lengths[:, None])[:, :, None]
         rounds = self.options.rounded and self.training
         if self.options.table_bits == 4:
@@ -311,29 +302,6 @@ class Network(nn.Module):
         states = self.dropout(normalised(states))
         return {task: head(states) for task, head in self.heads.items()}
 
-    def _of_pairs(self, table: nn.Embedding, pieces: Tensor) -> Tensor:
-        """Return what the table says of each piece and the one before it (windows, pieces, pair_embedding)."""
-        before = F.pad(pieces[:, :-1], (1, 0), value=PAD)
-        rows = row_of(before, pieces, table.num_embeddings)
-        if not self.options.owned:
-            said: Tensor = table(rows)
-            return said
-        pairs, second = before * self.embedding.num_embeddings + pieces, row_of(before, pieces, len(self.owners), 1)
-        rows = torch.where(self.owners[rows] == pairs, rows, second)
-        said = table(rows)
-        return said.masked_fill((self.owners[rows] != pairs)[:, :, None], 0)
-
-    @torch.no_grad()
-    def give_rows(self, owners: Ints) -> None:
-        """Give each row of the table of pairs to its owner, with what the table has said of that pair so far."""
-        if self.pairs is None:
-            return
-        given = torch.from_numpy(owners)
-        before, piece = given // self.embedding.num_embeddings, given % self.embedding.num_embeddings
-        shared = row_of(before, piece, len(given))
-        self.pairs.weight.copy_(self.pairs.weight[torch.where(given == NOBODY, torch.arange(len(given)), shared)])
-        self.owners.copy_(given)
-
 
 class Dilated(SequenceModel[DilatedOptions]):
     """The stack of dilated convolutions."""
@@ -345,21 +313,3 @@ class Dilated(SequenceModel[DilatedOptions]):
     def build(options: DilatedOptions, sizes: Mapping[str, int], vocabulary: int) -> nn.Module:
         """Return the network."""
         return Network(options, sizes, vocabulary)
-
-    def adopt(self, before: Self) -> None:
-        """Take the weights of a trained model; one whose pairs share their rows may go on with rows that are owned."""
-        state = before.network.state_dict()
-        if self.options.owned:
-            state = {"owners": self._network.owners, **state}
-        self.network.load_state_dict(state)
-
-    def fit(self, train: Encoded, dev: Encoded, *, loop: LoopOptions, log: Callable[[dict[str, float]], None]) -> Self:
-        """Learn from encoded transcripts; rows that nobody owns yet go to pairs of these."""
-        options, network = self.options, self._network
-        if options.owned and bool((network.owners == NOBODY).all()):
-            network.give_rows(owners(train, options.pairs, len(self.vocabulary), options.weights))
-        return super().fit(train, dev, loop=loop, log=log)
-
-    @property
-    def _network(self) -> Network:
-        return cast(Network, self.network)
