@@ -99,7 +99,7 @@ def test_command_writes_a_model_that_glances(
     assert glance.main() == 0
     assert "a glance of 1 layers" in capsys.readouterr().out
     model: Any = load(tmp_path / "quick")
-    assert (model.options.glance, model.options.doubted) == (1, 30)
+    assert (model.options.glance, model.options.doubted) == (1, 25)
     assert (tmp_path / "quick" / "lexicon.txt").read_text() == "iPhone\n"
     for given, why in (([*ways, "--words", "3"], "ask for more with --words"), ([*ways, "--layers", "3"], "glance 3")):
         monkeypatch.setattr(sys, "argv", given)

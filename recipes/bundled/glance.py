@@ -1,10 +1,10 @@
 """Lets a trained transformer decide most words after some of its layers, without training these anew.
 
     interpunct recover default -o runs/default
-    python recipes/bundled/glance.py runs/default -o runs/glance --layers 6
+    python recipes/bundled/glance.py runs/default -o runs/glance
     interpunct export runs/glance -o runs/glance-int8 --int8
 
-It restores faster and a little worse (`benchmarks/curve.py` says how much).
+It restores faster; how much is lost by it depends on how many layers read everything (`LOG.md`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
-    parser.add_argument("--layers", type=int, default=6, help="that read every piece (%(default)s)")
-    parser.add_argument("--doubted", type=int, default=30, metavar="PERCENT", help="read on (%(default)s)")
+    parser.add_argument("--layers", type=int, default=8, help="that read every piece (%(default)s)")
+    parser.add_argument("--doubted", type=int, default=25, metavar="PERCENT", help="read on (%(default)s)")
     parser.add_argument("--packs", nargs="+", default=PACKS, metavar="PACK", help="what it learns from (%(default)s)")
     parser.add_argument("--words", type=int, default=100_000, help="of all packs together (%(default)s)")
     given = parser.parse_args()
