@@ -231,7 +231,9 @@ def test_no_more_can_be_left_than_there_is() -> None:
 # The command
 
 
-def test_command_cuts_pieces_heads_and_inner_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_cuts_pieces_heads_and_inner_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_beside(tmp_path, model_type="mpnet", layer_norm_eps=EPSILON)
     encoder = tmp_path / "mpnet.npz"
     convert(write_safetensors(mpnet_weights(), tmp_path / "model.safetensors"), encoder)
@@ -257,6 +259,9 @@ def test_command_cuts_pieces_heads_and_inner_numbers(tmp_path: Path, monkeypatch
             network_of(teacher).embedding.weight[whole.index(piece)],
         )
     assert len(found.forward(windows())) == len(windows())
+    monkeypatch.setattr("sys.argv", ["cut.py", str(tmp_path / "teacher"), "-o", str(tmp_path / "teacher")])
+    assert cut_main() == 1
+    assert "be written over" in capsys.readouterr().err
 
 
 def test_command_cuts_transformers_alone(

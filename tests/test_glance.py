@@ -101,7 +101,11 @@ def test_command_writes_a_model_that_glances(
     model: Any = load(tmp_path / "quick")
     assert (model.options.glance, model.options.doubted) == (1, 25)
     assert (tmp_path / "quick" / "lexicon.txt").read_text() == "iPhone\n"
-    for given, why in (([*ways, "--words", "3"], "ask for more with --words"), ([*ways, "--layers", "3"], "glance 3")):
+    for given, why in (
+        ([*ways, "--words", "3"], "ask for more with --words"),
+        ([*ways, "--layers", "3"], "glance 3"),
+        ([*ways[:3], ways[1], *packs], "be written over"),
+    ):
         monkeypatch.setattr(sys, "argv", given)
         assert glance.main() == 1
         assert why in capsys.readouterr().err

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from halves import drawn
+from halves import some
 from interpunct.errors import InputError, told_in_a_line
 from interpunct.labels import MARKS, to_three
 from interpunct.metrics.counts import PrecisionRecall
@@ -44,7 +44,7 @@ def main() -> int:
         parser.error("--seed must not be below 0")
     specs.check(given.on)
     models = {name: _loaded(name) for name in given.models}
-    texts = {spec: _some(_read(spec), given.words, given.seed) for spec in given.on}
+    texts = {spec: some(_read(spec), given.words, seed=given.seed) for spec in given.on}
     print("| model | text | words | F1 | nats a word |\n|---|---|---|---|---|")
     for name, model in models.items():
         for spec, pack in texts.items():
@@ -78,13 +78,6 @@ def _loaded(name: str) -> Any:
 
 def _read(spec: str) -> Pack:
     return specs.packs([spec])[0] if specs.is_pack(spec) else Pack.of(specs.read(spec), sources=[spec])
-
-
-def _some(pack: Pack, words: int, seed: int) -> Pack:
-    chosen = drawn(pack, words, seed=seed)
-    if not chosen.any():
-        raise InputError(f"no document among the first drawn has as few words as {words:,}; ask for more with --words")
-    return pack.of_documents(chosen)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ def main() -> int:
     teacher: Any = load(given.teacher)
     if not isinstance(teacher, Transformer):
         raise InputError("only a transformer can be cut", path=str(given.teacher))
+    if given.teacher.resolve() == given.output.resolve():
+        raise InputError(
+            "it would be written over by what is cut out of it; give another folder", path=str(given.teacher)
+        )
     packs = [Pack.load(Path(name)) for name in given.packs]
     teacher = with_fewer_pieces(teacher, PretrainedEncoder.load(given.encoder).pieces, packs, given.pieces)
     told(f"{len(teacher.vocabulary):,} pieces")

@@ -4,7 +4,8 @@
     python recipes/bundled/glance.py runs/default -o runs/glance
     interpunct export runs/glance -o runs/glance-int8 --int8
 
-It restores faster; how much is lost by it depends on how many layers read everything (`LOG.md`).
+It restores faster; how much is lost by it depends on how many layers read everything (`LOG.md`). A prosody branch stays
+behind: it was fitted to what the whole network says.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from halves import drawn
+from halves import some
 from interpunct.errors import InputError, told_in_a_line
 from interpunct.models import load
 from interpunct.models.folder import LEXICON, make_folder, take_along
@@ -39,21 +40,16 @@ def main() -> int:
     model: Any = load(given.model)
     if not isinstance(model, Transformer):
         raise InputError("only a transformer can glance; recover it first, if it is one", path=str(given.model))
-    folder = make_folder(given.output)
+    if given.model.resolve() == given.output.resolve():
+        raise InputError("it would be written over by what is made of it; give another folder", path=str(given.model))
     packs = [Pack.load(Path(name)) for name in given.packs]
     pack = Pack.joined([some(pack, given.words // len(packs)) for pack in packs])
-    with_glance(model, pack, layers=given.layers, doubted=given.doubted).save(folder)
+    glancing = with_glance(model, pack, layers=given.layers, doubted=given.doubted)
+    folder = make_folder(given.output)
+    glancing.save(folder)
     take_along(given.model, folder, (LEXICON,))
     print(f"{folder}: {model.name} with a glance of {given.layers} layers, from {len(pack):,} words")
     return 0
-
-
-def some(pack: Pack, words: int) -> Pack:
-    """Return documents of a pack, drawn by chance, with so many words."""
-    chosen = drawn(pack, words)
-    if not chosen.any():
-        raise InputError(f"no document among the first drawn has as few words as {words:,}; ask for more with --words")
-    return pack.of_documents(chosen)
 
 
 if __name__ == "__main__":

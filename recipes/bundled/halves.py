@@ -54,5 +54,13 @@ def drawn(pack: Pack, words: float, *, seed: int = 1) -> npt.NDArray[np.bool_]:
     return chosen
 
 
+def some(pack: Pack, words: int, *, seed: int = 1) -> Pack:
+    """Return documents of a pack, drawn by chance, that hold so many words at most."""
+    chosen = drawn(pack, words, seed=seed)
+    if not chosen.any():
+        raise InputError(f"no document among the first drawn has as few words as {words:,}; ask for more with --words")
+    return pack.of_documents(chosen)
+
+
 if __name__ == "__main__":
     sys.exit(main())
