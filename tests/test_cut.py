@@ -69,9 +69,11 @@ def apart(one: Transformer, other: Transformer) -> float:
 # Heads that are narrower than the states
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"distances": 8}, {"distances": 8, "own_distances": True}, {"glance": 1, "doubted": 100}]
-)
+OWN = {"distances": 8, "own_distances": True}
+GLANCE = {"glance": 1, "doubted": 100}
+
+
+@pytest.mark.parametrize("changes", [{}, {"distances": 8}, OWN, GLANCE, GLANCE | OWN])
 def test_narrow_heads_are_exported_as_they_are(changes: dict[str, Any], tmp_path: Path) -> None:
     model = made(vocabulary=60, seed=4, heads=3, head=2, inner=6, **changes)
     with torch.no_grad():

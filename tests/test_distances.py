@@ -53,8 +53,6 @@ def test_distances_fall_into_their_classes(classes: int) -> None:
 def test_options_refuse_nonsense(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(bad))):
         made(**bad)
-    with pytest.raises(ConfigError, match="a glance knows no distances"):
-        made(distances=8, glance=1)
 
 
 def test_an_encoder_says_which_distances_and_epsilon_it_has(model: Transformer) -> None:
@@ -128,3 +126,30 @@ def test_export_knows_the_farthest_distances(tmp_path: Path) -> None:
         network.distances.weight[[15, 31]] += 3.0  # the farthest class of either side
     changed = far.forward(given)[0].tasks["mark"]
     assert np.abs(np.exp(changed) - np.exp(exported.forward(given)[0].tasks["mark"])).max() > 0.01
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_export_of_a_glance_knows_distances_where_it_looks_again(own: bool, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"layers": 4, "glance": 2, "doubted": 40}
+    model = made(vocabulary=60, seed=7, distances=8, own_distances=own, **options)
+    with torch.no_grad():
+        for weight in model.network.parameters():
+            weight.mul_(8)
+    model.save(tmp_path / "trained")
+    export(tmp_path / "trained", tmp_path / "whole")
+    recover(tmp_path / "whole", tmp_path / "back")
+    exported: Any = models.load(tmp_path / "whole")
+    right = marks(model)
+    np.testing.assert_allclose(marks(exported), right, atol=1e-4)
+    np.testing.assert_allclose(marks(models.load(tmp_path / "back")), right, atol=1e-4)
+    exported._at_once = None  # all in one go, with padding
+    np.testing.assert_allclose(marks(exported), right, atol=1e-4)
+    learned = network_of(model).distances
+    assert learned is not None
+    with torch.no_grad():
+        learned.weight[:, -1] += torch.arange(8.0)  # the last layer's last head, alone or like all others
+    assert np.abs(marks(model) - right).max() > 0.01
+
+
+def marks(model: Any) -> Marks:
+    return np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])

@@ -281,13 +281,14 @@ def doubting(**changes: Any) -> Transformer:
 def slow_looks(network: Network, pieces: list[int], words: list[int], share: int) -> tuple[Rows, list[int]]:
     """Look at one window twice, place by place; return the logits of marks, and which places were looked at again."""
     states = network.norm(network.embedding(torch.tensor([pieces])) + network.positions.weight[: len(pieces)])
-    for layer in network.layers[: network.glance]:
-        states = layer(states, None)
+    masks = network.masks(len(pieces), None)
+    for layer, mask in zip(network.layers[: network.glance], masks, strict=False):
+        states = layer(states, mask)
     glanced = {task: head(states)[0] for task, head in network.glances.items()}
     sure = [min(float(rows[word].softmax(0).max()) for rows in glanced.values()) for word in words]
     again = [words[rank] for rank in np.argsort(sure, kind="stable")[: -(-len(pieces) * share // 100)]]
-    for layer in network.layers[network.glance :]:
-        new = layer(states, None)
+    for layer, mask in zip(network.layers[network.glance :], masks[network.glance :], strict=True):
+        new = layer(states, mask)
         states = states.clone()
         for place in again:
             states[0, place] = new[0, place]
@@ -295,9 +296,15 @@ def slow_looks(network: Network, pieces: list[int], words: list[int], share: int
     return np.array([row.tolist() for row in rows]), again
 
 
+WEIGHING = pytest.mark.parametrize(
+    "weighing", [{}, {"distances": 8}, {"distances": 8, "own_distances": True}], ids=["plain", "distances", "own"]
+)
+
+
 @torch.no_grad()
-def test_layers_above_a_glance_look_at_doubted_words_alone() -> None:
-    network = network_of(doubting(doubted=30)).eval()
+@WEIGHING
+def test_layers_above_a_glance_look_at_doubted_words_alone(weighing: dict[str, Any]) -> None:
+    network = network_of(doubting(doubted=30, **weighing)).eval()
     pieces, words = [5, 9, 9, 10, 7, 3, 4, 8, 2, 6], [0, 2, 3, 4, 6, 7, 8, 9]
     right, again = slow_looks(network, pieces, words, 30)
     assert len(again) == 3
@@ -308,10 +315,11 @@ def test_layers_above_a_glance_look_at_doubted_words_alone() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("first", [0, 1, 2], ids="first-word-ends-at-{}".format)
 @pytest.mark.parametrize("doubted", [30, 60, 100])
-def test_padding_changes_nothing_of_a_second_look(first: int, doubted: int) -> None:
+@WEIGHING
+def test_padding_changes_nothing_of_a_second_look(first: int, doubted: int, weighing: dict[str, Any]) -> None:
     """Neither how many places are looked at again, nor that a padded word points at the first piece."""
     for seed in range(5):
-        network = network_of(doubting(doubted=doubted)).eval()
+        network = network_of(doubting(doubted=doubted, **weighing)).eval()
         pieces = torch.randint(2, 11, (1, 10), generator=torch.Generator().manual_seed(seed))
         words = list(range(first, 10, 2))
         right, _ = slow_looks(network, pieces[0].tolist(), words, doubted)
@@ -321,9 +329,10 @@ def test_padding_changes_nothing_of_a_second_look(first: int, doubted: int) -> N
 
 
 @torch.no_grad()
-def test_a_second_look_at_all_words_is_what_all_layers_see() -> None:
-    looks = network_of(doubting(doubted=100)).eval()
-    whole = network_of(made(vocabulary=60, layers=4)).eval()
+@WEIGHING
+def test_a_second_look_at_all_words_is_what_all_layers_see(weighing: dict[str, Any]) -> None:
+    looks = network_of(doubting(doubted=100, **weighing)).eval()
+    whole = network_of(made(vocabulary=60, layers=4, **weighing)).eval()
     whole.load_state_dict({name: value for name, value in looks.state_dict().items() if "glances" not in name})
     pieces = torch.randint(2, 11, (3, 12), generator=torch.Generator().manual_seed(1))
     words = torch.arange(12).expand(3, -1)

@@ -18,6 +18,9 @@ from interpunct.export.rows import Rows
 class SecondLook:
     """Rows of all pieces, and of those that ask."""
 
+    places = "asking_places"
+    """The places of each window that ask (windows × places)."""
+
     def __init__(self, rows: Rows, states: str, sizes: Mapping[str, int], doubted: int) -> None:
         """Choose the rows: `doubted` percent of each window's pieces, where a task of these `sizes` is least sure."""
         self._rows, self._graph, self._sizes, self._layers = rows, rows.graph, sizes, 0
@@ -74,7 +77,7 @@ class SecondLook:
             some = graph.add("Add", [graph.add("Mul", [pieces, share], f"{pieces}_times"), almost], f"{pieces}_above")
             return graph.add("Div", [some, whole], f"{pieces}_share")
 
-        found = ["greatest", "asking_places"]
+        found = ["greatest", self.places]
         graph.nodes.append(helper.make_node("TopK", [doubt, share_of("count")], found, axis=1))
         ranks = graph.add("Range", ["zero", "count_share", "one"], "ranks")
         enough = graph.add("Less", [ranks, graph.add("Unsqueeze", [share_of("lengths"), second], "shares")], "enough")
@@ -84,10 +87,10 @@ class SecondLook:
         windows = graph.add("Gather", ["shape", "zero"], "window_count")
         numbers = graph.add("Range", ["zero", windows, "one"], "window_numbers")
         begins = graph.add("Unsqueeze", [graph.add("Mul", [numbers, "count"], "window_begins"), second], "begins")
-        graph.add("Reshape", [graph.add("Add", ["asking_places", begins], "asking_in_rows"), rows], "asking_indices")
+        graph.add("Reshape", [graph.add("Add", [self.places, begins], "asking_in_rows"), rows], "asking_indices")
         graph.add("Squeeze", ["asking_indices", second], "asking_rows")
         graph.add("Shape", ["asking_rows"], "asking_count")
-        places_shape = graph.add("Shape", ["asking_places"], "places_shape")
+        places_shape = graph.add("Shape", [self.places], "places_shape")
         graph.add("Concat", [places_shape, self._rows.attended_width], "asking_shape", axis=0)
 
     def add(self, asking: str) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from onnx import helper
 from torch import Tensor
 
+from interpunct.export.distances import Distances
 from interpunct.export.graph import Graph
 from interpunct.export.rows import (
     FUSED,
@@ -26,7 +26,6 @@ from interpunct.export.rows import (
     weights_of,
 )
 from interpunct.export.second_look import SecondLook
-from interpunct.models import distances
 from interpunct.models.transformer import Transformer, TransformerOptions
 
 _GELU_LOWEST = 0.17  # GELU is nowhere below minus this, so that its bytes need few numbers below zero
@@ -46,12 +45,14 @@ def write(model: Transformer, graph: Graph, *, reduce_range: bool = True) -> Non
     largest = REDUCED_RANGE if reduce_range else WHOLE_RANGE
     writer = _Writer(graph, weights, options, largest=largest)
     states = writer.embedded(options.positions)
-    for layer in range(options.glance or options.layers):
-        states = writer.layer(layer, states)
+    away, below = Distances(writer, options), range(options.glance or options.layers)
+    for layer, added in zip(below, away.of_all(below), strict=True):
+        states = writer.layer(layer, states, added)
     if options.glance:
         look = SecondLook(writer, states, {task: len(names) for task, names in model.labels.items()}, options.doubted)
-        for layer in range(options.glance, options.layers):
-            look.add(writer.layer(layer, look.states, look.asking))
+        above = range(options.glance, options.layers)
+        for layer, added in zip(above, away.of_some(look.places, above), strict=True):
+            look.add(writer.layer(layer, look.states, added, look.asking))
         look.branches()
         return
     at_words = graph.at_words(graph.add("Reshape", [states, "states_shape"], "last_states"))
@@ -87,11 +88,9 @@ class _Writer(Rows):
     def __init__(
         self, graph: Graph, weights: Mapping[str, np.ndarray], options: TransformerOptions, *, largest: int
     ) -> None:
-        """Write what is computed once, what is added to each look at a piece among it."""
         super().__init__(graph, weights, width=options.width, heads=options.heads, largest=largest,
                          attended=options.attended)  # fmt: skip
         self.epsilon = options.epsilon
-        self.added = self.weighed(options)
 
     def embedded(self, positions: int) -> str:
         """Write the sum of pieces' and positions' embeddings; places behind the last position share it."""
@@ -101,42 +100,17 @@ class _Writer(Rows):
         embedded = graph.add("Sum", [self.looked_up("embedding", "pieces", halved=True), at_places], "embedded")
         return graph.add("Reshape", [self.normalised("norm", embedded), "rows_shape"], "states")
 
-    def weighed(self, options: TransformerOptions) -> list[str]:
-        """Write for each layer what is added to each look at a piece, by how far away it is, where there is anything.
-
-        1 × heads × pieces × pieces.
-        """
-        if not options.distances:
-            return [""] * options.layers
-        graph, farthest = self.graph, distances.FARTHEST
-        of_distance = distances.class_of(torch.arange(-farthest, farthest + 1), options.distances).numpy()
-        rows, columns = (graph.constant(f"distances.axis_{axis}", np.array([axis])) for axis in (0, 1))
-        looked_at = graph.add("Unsqueeze", ["all_places", rows], "distances.looked_at")
-        looking = graph.add("Unsqueeze", ["all_places", columns], "distances.looking")
-        away = graph.add("Sub", [looked_at, looking], "distances.away")
-        bounds = [graph.constant(f"distances.{end}", np.array(end)) for end in (-farthest, farthest)]
-        near = graph.add("Clip", [away, *bounds], "distances.near")
-        places = graph.add("Add", [near, bounds[1]], "distances.places")
-        found = graph.add("Gather", [graph.constant("distances.classes", of_distance), places], "distances.found")
-        numbers = graph.add("Gather", [self.vector("distances.weight"), found], "distances.numbers")
-        by_head = graph.add("Transpose", [numbers], "distances.by_head", perm=[2, 0, 1])
-        added = graph.add("Unsqueeze", [by_head, rows], "distances.added")
-        if not options.own_distances:
-            return [added] * options.layers
-        each = [f"{added}.{layer}" for layer in range(options.layers)]
-        graph.nodes.append(helper.make_node("Split", [added], each, axis=1))
-        return each
-
-    def layer(self, number: int, states: str, asking: str = "") -> str:
+    def layer(self, number: int, states: str, added: str, asking: str = "") -> str:
         """Write a layer: attention and the feed-forward part, each with what it read, normalised.
 
-        Where some rows alone are `asking` (those of a `SecondLook`), what it gives is of these.
+        `added` names what is added to each look at a piece. Where some rows alone are `asking` (those of a
+        `SecondLook`), what it gives is of these.
         """
         graph, name = self.graph, f"layers.{number}"
         self.count = "asking_count" if asking else "row_count"
         bias = self.vector(f"{name}.projections.bias")
         parts = self.projected(f"{name}.projections", states, asking)
-        attended = self.attended(f"{name}.attended", parts, bias=bias, added=self.added[number])
+        attended = self.attended(f"{name}.attended", parts, bias=bias, added=added)
         states = self.residual(f"{name}.output", attended, asking or states)
         # Bytes cannot tell the curve that tanh makes from GELU's own, which takes some CPUs twice the time.
         curve = "FastGelu" if graph.int8 else "BiasGelu"

@@ -77,8 +77,6 @@ class TransformerOptions(SequenceOptions):
             raise ValueError(f"doubted {self.doubted} must be above 0 and at most 100")
         if self.distances % 4 or not 0 <= self.distances <= 2 * distances.FARTHEST:
             raise ValueError(f"distances {self.distances} must be a multiple of 4, {2 * distances.FARTHEST} at most")
-        if self.distances and self.glance:
-            raise ValueError("a glance knows no distances; leave glance at 0 where there are distances")
         if self.own_distances and not self.distances:
             raise ValueError("own_distances needs distances; give them, too")
         if self.epsilon <= 0:
@@ -165,8 +163,10 @@ class Network(nn.Module):
 
     def states(self, pieces: Tensor, mask: Tensor | None) -> Tensor:
         """Return the states (windows × pieces × width) after a glance, or after all layers where there is none."""
+        return self._read(pieces, self.masks(pieces.shape[1], mask))
+
+    def _read(self, pieces: Tensor, masks: Sequence[Tensor | None]) -> Tensor:
         states = self.embedded(pieces)
-        masks = self.masks(pieces.shape[1], mask)
         for layer, seen in zip(self.layers[: self.glance or None], masks, strict=False):
             states = layer(states, seen)
         return states
@@ -197,15 +197,17 @@ class Network(nn.Module):
         if lengths is not None:
             inside = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
             mask = inside[:, None, None, :]  # (windows, 1, 1, pieces)
-        states = self.states(pieces, mask)
+        masks = self.masks(pieces.shape[1], mask)
+        states = self._read(pieces, masks)
         if not self.glance:
             states = self.dropout(at_words(states, words))  # (windows, words, width)
             return [{task: head(states) for task, head in self.heads.items()}]
         glanced = {task: head(self.dropout(states)) for task, head in self.glances.items()}
         places, counted = self._in_doubt(glanced, lengths, words)
         asking = at_words(states, places)
-        for layer in self.layers[self.glance :]:
-            asking = torch.where(counted, layer(states, mask, asking).to(states.dtype), asking)
+        for layer, seen in zip(self.layers[self.glance :], masks[self.glance :], strict=True):
+            new = layer(states, _at_places(seen, places), asking)
+            asking = torch.where(counted, new.to(states.dtype), asking)
             states = states.scatter(1, places[:, :, None].expand_as(asking), asking)
         asking, last = self.dropout(asking), {}
         for task, logits in glanced.items():
@@ -240,6 +242,14 @@ def _weighed(learned: nn.Embedding, pieces: int, mask: Tensor | None) -> Tensor:
     # Fused attention wants the numbers of a row side by side; without that it is slow, and compiled it fails.
     added: Tensor = learned(classes).permute(2, 0, 1)[None].contiguous()
     return added if mask is None else added.masked_fill(~mask, -torch.inf)
+
+
+def _at_places(mask: Tensor | None, places: Tensor) -> Tensor | None:
+    """Return those rows of a mask that are of some places (windows × places), where its rows differ."""
+    if mask is None or mask.shape[2] == 1:
+        return mask
+    rows = places[:, None, :, None].expand(-1, mask.shape[1], -1, mask.shape[3])
+    return mask.expand(len(places), -1, -1, -1).gather(2, rows)
 
 
 class Transformer(SequenceModel[TransformerOptions]):
