@@ -124,17 +124,36 @@ def test_halves_hold_each_document_once() -> None:
     assert [list(part.texts()) for part in halves(pack)] == [list(part.texts()) for part in parts]
 
 
+def deep(packs: dict[str, Pack], folder: Path) -> Path:
+    """Save an untrained teacher of two layers."""
+    options = {"vocabulary": 60, "width": 16, "heads": 2, "layers": 2, "inner": 32}
+    teacher = type_named("transformer").create(
+        name="deep", version="1", labels=LABELS, options=options, words=next(iter(packs.values())).texts()
+    )
+    folder.mkdir()
+    teacher.save(folder)
+    return folder
+
+
+def test_command_says_nearly_the_same_in_bfloat16(
+    packs: dict[str, Pack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, teacher = next(iter(packs)), str(deep(packs, tmp_path / "deep"))
+    for folder, more in (("plain", []), ("quick", ["--bfloat16"])):
+        arguments = ["said.py", teacher, first, "-o", str(tmp_path / folder), "--device", "cpu", *more]
+        monkeypatch.setattr("sys.argv", arguments)
+        assert asking.main() == 0
+    plain, quick = (np.load(file_of(tmp_path / folder, first)) for folder in ("plain", "quick"))
+    for task in LABELS:
+        np.testing.assert_allclose(plain[task], quick[task], atol=1e-2)
+        assert not np.array_equal(plain[task], quick[task])
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with a C++ compiler, and there is none")
 def test_command_says_the_same_with_compiled_layers(
     packs: dict[str, Pack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (first, pack), _ = packs.items()
-    options = {"vocabulary": 60, "width": 16, "heads": 2, "layers": 2, "inner": 32}
-    teacher = type_named("transformer").create(
-        name="deep", version="1", labels=LABELS, options=options, words=pack.texts()
-    )
-    (tmp_path / "deep").mkdir()
-    teacher.save(tmp_path / "deep")
+    first, teacher = next(iter(packs)), str(deep(packs, tmp_path / "deep"))
     compiled: list[torch.nn.Module] = []
     compiles = torch.nn.Module.compile
 
@@ -144,7 +163,7 @@ def test_command_says_the_same_with_compiled_layers(
 
     monkeypatch.setattr(torch.nn.Module, "compile", noted)
     for folder, more in (("plain", []), ("compiled", ["--compile"])):
-        arguments = ["said.py", str(tmp_path / "deep"), first, "-o", str(tmp_path / folder), "--device", "cpu", *more]
+        arguments = ["said.py", teacher, first, "-o", str(tmp_path / folder), "--device", "cpu", *more]
         monkeypatch.setattr("sys.argv", arguments)
         assert asking.main() == 0
         assert len(compiled) == (2 if more else 0)

@@ -67,6 +67,21 @@ def test_fit_minimises_the_loss() -> None:
     assert found[-1] < 0.01 < found[0]
 
 
+@pytest.mark.parametrize(("mixed", "kind"), [(False, torch.float32), (True, torch.bfloat16)])
+def test_fit_computes_in_bfloat16_on_a_cpu_that_is_told_to(mixed: bool, kind: Any) -> None:
+    seen: set[Any] = set()
+
+    class Watched(torch.nn.Linear):  # type: ignore[misc, name-defined, unused-ignore]
+        def forward(self, given: Any) -> Any:
+            found = super().forward(given)
+            seen.add(found.dtype)
+            return found
+
+    found = losses(LoopOptions(epochs=5, rate=0.1, device="cpu", mixed_on_cpu=mixed), lambda: Watched(1, 1))
+    assert seen == {kind}
+    assert found[-1] < 0.01 < found[0]
+
+
 def test_fit_that_diverges_is_no_success() -> None:
     with pytest.raises(ModelError, match="diverged"), pytest.warns(RuntimeWarning, match="in epoch 1"):
         losses(LoopOptions(epochs=5, rate=0.1, device="cpu"), lambda: Scaled(math.nan))

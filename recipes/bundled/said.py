@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from interpunct.errors import told_in_a_line
 from interpunct.models import load
 from interpunct.models.torch_loop import compile_layers
@@ -36,15 +38,19 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--wait", type=float, default=0, metavar="SECONDS", help="how long to wait for a pack (0)")
     parser.add_argument("--compile", action="store_true", help="compile its layers first, which pays on a GPU")
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="compute in bfloat16 alone, four times as fast on a CPU with AMX"
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
     teacher: Any = load(given.model)
     if hasattr(teacher, "to"):
         teacher.to(given.device)
-    if given.compile:
-        for member in getattr(teacher, "members", (teacher,)):
-            if hasattr(member, "network"):
-                compile_layers(member.network)
+    for member in getattr(teacher, "members", (teacher,)):
+        if given.bfloat16 and hasattr(member, "network"):
+            member.network.to(torch.bfloat16)
+        if given.compile and hasattr(member, "network"):
+            compile_layers(member.network)
     directions: Directions | None = None
     for name in given.packs:
         _await(Path(name), given.wait)

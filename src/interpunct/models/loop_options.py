@@ -28,6 +28,8 @@ class LoopOptions:
     device: str = "auto"
     mixed: bool = True
     """Whether to compute in bfloat16 where it matters, on CUDA."""
+    mixed_on_cpu: bool = False
+    """Whether to do so on a CPU, too: faster on those with AMX alone, and their weights are then no other CPU's."""
     compile: Literal["", "whole", "layers"] = ""
     """What torch compiles first, so that a device has fewer, larger things to do: the whole of a step, or each layer.
 

@@ -69,7 +69,7 @@ def fit(
         for batch in batches(epoch):
             if progress is not None:
                 progress(min(1.0, max((epoch * steps + count) / max(1, steps * options.epochs), clock.share)))
-            with torch.autocast(device.type, torch.bfloat16, enabled=options.mixed and device.type == "cuda"):
+            with torch.autocast(device.type, torch.bfloat16, enabled=_mixes(options, device)):
                 value = measure(module, batch)
             optimizer.zero_grad(set_to_none=True)
             value.backward()  # type: ignore[no-untyped-call]
@@ -101,6 +101,10 @@ def fit(
         raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
+
+
+def _mixes(options: LoopOptions, device: torch.device) -> bool:
+    return options.mixed_on_cpu if device.type == "cpu" else options.mixed and device.type == "cuda"
 
 
 def _compiled(module: torch.nn.Module, loss: Loss, what: str) -> Loss:
