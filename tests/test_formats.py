@@ -57,6 +57,15 @@ def test_format_read_write_read_gives_the_same_words(name: str) -> None:
         ]
 
 
+@pytest.mark.parametrize("name", WRITABLE)
+def test_format_keeps_a_number_with_a_no_break_space_one_word(name: str) -> None:
+    form = formats.named(name)
+    texts = ["So", "5\u00a0000", "or", "1\u202f000\u202f000", "people"]
+    words = tuple(Word(text, float(place), place + 0.5) for place, text in enumerate(texts))
+    (again,) = formats.read_source(encoded([Transcript(words, "talk")], form), form)
+    assert [word.text.lower() for word in again.words] == [text.lower() for text in texts]
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
 def test_format_names_path_and_line_of_what_is_broken(name: str) -> None:
     path = sample(name, SAMPLES / "broken")

@@ -106,6 +106,12 @@ def test_parse_text_gives_each_mark_to_its_word(text: str, marks: list[str]) -> 
     assert [word.mark for word in parse_text(text)] == marks
 
 
+def test_parse_text_parts_words_at_no_break_spaces_outside_numbers() -> None:
+    words = parse_text("all\u00a05\u00a0000 people,\u202f1\u202f000,5 or A\u00a02.")
+    assert [word.text for word in words] == ["all", "5\u00a0000", "people", "1\u202f000,5", "or", "A", "2"]
+    assert words[1].mark == ""
+
+
 def test_parse_words_keeps_times_and_can_keep_lone_marks_as_words() -> None:
     words = [Word("yes", 0.0, 0.5, 0.9, "A"), Word(",", 0.5, 0.6), Word("no", 1.0, 1.5)]
     joined = list(parse_words(words))

@@ -19,6 +19,13 @@ def test_pair_takes_the_same_words_whatever_their_case_and_quotes() -> None:
     assert found.marks_scored.all()
 
 
+def test_pair_takes_an_accent_for_part_of_its_letter_however_it_was_typed() -> None:
+    found = pair(text("The caf\u00e9, is open."), text("the cafe\u0301 is open"))
+    assert found.reference_marks == ("", ",", "", ".")
+    aligned = pair(text("The caf\u00e9, is open."), text("the cafe\u0301 is open"), aligned=True)
+    assert aligned.marks_scored.all()
+
+
 def test_pair_shows_the_first_difference_with_its_place() -> None:
     with pytest.raises(InputError) as caught:
         pair(text("one two three four"), text("one two tree four", "h.txt"))

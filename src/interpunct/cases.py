@@ -6,6 +6,7 @@ A mixed word ("iPhone") takes its form from a lexicon that a model brings, or el
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from typing import TypeVar
@@ -163,10 +164,13 @@ def trim(text: str) -> tuple[str, str, str]:
 def bare(text: str) -> str:
     """Return a word as it is compared: lower case, without what clings to it, its apostrophe straight.
 
-    >>> bare('"Don’t'), bare("U.S."), bare("wait…")
-    ("don't", 'u.s', 'wait')
+    An accent is part of its letter, however it was typed.
+
+    >>> bare('"Don’t'), bare("U.S."), bare("wait…"), bare("Cafe\u0301") == bare("caf\u00e9")
+    ("don't", 'u.s', 'wait', True)
     """
-    return trim(text)[1].lower().replace("’", "'").rstrip(".")
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return trim(composed)[1].lower().replace("’", "'").rstrip(".")
 
 
 def is_literal(text: str) -> bool:

@@ -20,7 +20,7 @@ from itertools import accumulate
 import numpy as np
 
 from interpunct.errors import InputError
-from interpunct.labels import SENTENCE_MARKS, ends_with_own_period, surface
+from interpunct.labels import SENTENCE_MARKS, ends_with_own_period, surface, tokens_of
 from interpunct.timeline import timeline
 from interpunct.transcript import Transcript, Word
 
@@ -119,7 +119,7 @@ class _Layout:
     def __init__(self, words: Sequence[Word], limits: CueLimits) -> None:
         self.words = words
         self.limits = limits
-        self.forms = [" ".join(surface(word).split()) for word in words]
+        self.forms = [" ".join(tokens_of(surface(word))) for word in words]
         lengths = np.array([len(form) + 1 for form in self.forms], dtype=np.int64)
         self.offsets: list[int] = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         starts, ends = timeline(words, lengths)

@@ -29,6 +29,8 @@ SENTENCE_MARKS = frozenset(".?!")
 
 BLANKS = " \t\n\r\v\f"
 """What parts words; a no-break space belongs to its word."""
+TOKEN = re.compile(r"(?:\S|(?<=\d)[\u00a0\u202f](?=\d))+")
+"""A token of running text: a no-break space that groups digits belongs to its number, and any other is a blank."""
 _THREE = {"!": ".", ";": ".", "…": ".", ":": ",", "—": ","}
 _STRONGEST_FIRST = "?!.;:—,"
 _MARK_CHARACTERS = frozenset(",.?!:;—–")
@@ -198,7 +200,17 @@ def parse_text(text: str) -> tuple[Word, ...]:
     >>> [word.mark for word in parse_text("Dr. Smith left — at 4,754 a.m. in the U.S. We stayed.")]
     ['', '', '—', '', '', '', '', '', '.', '', '.']
     """
-    return tuple(parse_tokens(text.split()))
+    return tuple(parse_tokens(tokens_of(text)))
+
+
+def tokens_of(text: str) -> list[str]:
+    """Cut running text at its white space, though not inside a number.
+
+    >>> tokens_of("all\u00a05\u00a0000 people\\n1\u202f000,5")
+    ['all', '5\xa0000', 'people', '1\u202f000,5']
+    """
+    # Where there is no such space, which is nearly everywhere, this is several times as fast.
+    return TOKEN.findall(text) if "\u00a0" in text or "\u202f" in text else text.split()
 
 
 def parse_tokens(tokens: Sequence[str], *, speaker: str | None = None) -> Iterator[Word]:
@@ -266,7 +278,7 @@ def surface(word: Word) -> str:
 @remembered(1 << 16)
 def _as_read(raw: str) -> tuple[str, str | None] | None:
     """Return the lower-case text and the mark that a token is read as; None where it is several words."""
-    parsed = list(parse_words([Word(token) for token in raw.split()]))
+    parsed = list(parse_words([Word(token) for token in tokens_of(raw)]))
     return (parsed[0].text.lower(), parsed[0].mark) if len(parsed) == 1 else None
 
 

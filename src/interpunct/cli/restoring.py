@@ -164,7 +164,10 @@ def restore(
     engine: str,
     **io: Any,
 ) -> None:  # fmt: skip
-    """Restore marks and capitals in files, folders, globs or standard input (`-` or none)."""
+    """Restore marks and capitals in files, folders, globs or standard input (`-` or none).
+
+    Of a folder its own files are read, and not those of folders in it: for these, write a glob ('calls/**/*.json').
+    """
     options = DecodeOptions(
         marks=marks, case=case, existing=existing, thresholds=thresholds, scales=scales, close=close, beam=beam,
         prosody=prosody,

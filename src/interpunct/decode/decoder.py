@@ -15,7 +15,6 @@ to stay).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +32,8 @@ from interpunct.transcript import Word
 Existing = Literal["redo", "keep", "fill"]
 _I = re.compile(r"i(?:['’]|$)", re.IGNORECASE)
 """What has a capital wherever it stands: I, I'm, I've."""
+_LARGEST_SCALE = 1e6
+"""A factor beyond this, or its inverse, decides alone, and would soon be no number."""
 Choice = tuple[int, float]
 """A label's index and its confidence: its probability, to four places."""
 
@@ -73,8 +74,11 @@ class DecodeOptions:
             if not 0 <= threshold <= 1:
                 raise InputError(f"threshold {threshold} for {mark!r} is no probability; use 0 to 1")
         for mark, factor in self.scales.items():
-            if mark not in MARKS or not 0 < factor < math.inf:
-                raise InputError(f"scale {factor} for {mark!r}; use a factor above 0 for none or {' '.join(MARKS[1:])}")
+            if mark not in MARKS or not 1 / _LARGEST_SCALE <= factor <= _LARGEST_SCALE:
+                raise InputError(
+                    f"scale {factor} for {mark!r}; use a factor from {1 / _LARGEST_SCALE:g} to {_LARGEST_SCALE:g} "
+                    f"for none or {' '.join(MARKS[1:])}"
+                )
 
 
 class _Kind(NamedTuple):

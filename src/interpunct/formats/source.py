@@ -42,9 +42,8 @@ class Source:
         try:
             return cls(str(path), Path(path).read_bytes(), encoding)
         except IsADirectoryError:
-            raise InputError(
-                "a folder, not a file; give a file, or a folder with files in it", path=str(path)
-            ) from None
+            what = "a folder, not a file; give a file, or a folder with files in it (folders in it are not read)"
+            raise InputError(what, path=str(path)) from None
         except FileNotFoundError:
             raise InputError("no such file; check the name", path=str(path)) from None
         except OSError as error:

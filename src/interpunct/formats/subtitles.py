@@ -18,7 +18,7 @@ from interpunct.errors import InputError
 from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.source import Source, lines_of
 from interpunct.formats.vtt import TIME, ShownCue, escaped, row, time_of, unrolled, words_of
-from interpunct.labels import parse_words, standalone_mark
+from interpunct.labels import parse_words, standalone_mark, tokens_of
 from interpunct.transcript import Transcript, Word
 
 _TIMING = re.compile(rf"\s*{TIME}\s*-->\s*{TIME}(?:\s(.*))?", re.ASCII)
@@ -66,7 +66,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """Read the file as one transcript."""
     runs: list[list[Word]] = [[]]
     for cue in unrolled(_cues(source)):
-        if all(standalone_mark(token) is not None for shown in cue.rows for token in shown.text.split()):
+        if all(standalone_mark(token) is not None for shown in cue.rows for token in tokens_of(shown.text)):
             runs.append([])  # a cue of marks alone is a word with a time of its own, and joins none before it
         try:
             runs[-1] += words_of(cue, opening=not runs[-1])

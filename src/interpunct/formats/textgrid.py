@@ -21,7 +21,7 @@ from interpunct.formats.format import Format, WriteOptions, sole
 from interpunct.formats.nist import NUMBER, seconds
 from interpunct.formats.segments import segments, timed
 from interpunct.formats.source import Source
-from interpunct.labels import parse_words
+from interpunct.labels import parse_words, tokens_of
 from interpunct.transcript import Transcript, Word, span
 
 _OPENING = re.compile(
@@ -115,7 +115,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """Read the file as one transcript."""
     words: list[Word] = []
     for interval in _word_intervals(_tiers(source)):
-        spoken = [Word(token, speaker=interval.speaker) for token in interval.text.split()]
+        spoken = [Word(token, speaker=interval.speaker) for token in tokens_of(interval.text)]
         try:
             words += timed(spoken, interval.start, interval.end, opening=not words)
         except InputError as error:
@@ -195,7 +195,8 @@ def _of_speakers(tiers: list[_Tier]) -> list[_Interval]:
 def _is_as_wordy(tier: _Tier, first: _Tier) -> bool:
     """Say whether a tier's intervals have at least half as many words each: notes beside speech have one or two."""
     mine, its = (
-        sum(len(interval.text.split()) for interval in each.intervals) / len(each.intervals) for each in (tier, first)
+        sum(len(tokens_of(interval.text)) for interval in each.intervals) / len(each.intervals)
+        for each in (tier, first)
     )
     return 2 * mine >= its
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from interpunct.errors import InputError
 from interpunct.formats.segments import timed
+from interpunct.labels import TOKEN
 from interpunct.transcript import Word
 
 TIME = r"(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:[.,](\d{1,9}))?"
@@ -27,7 +28,6 @@ _TAGS = "c|i|b|u|s|v|lang|ruby|rt|font|em|strong|span|br"
 # Only known tags go: "<unk>" is a word that a recogniser wrote.
 _MARKUP = re.compile(rf"\{{\\[^}}]*\}}|<[\d:.,]+>|</?(?:{_TAGS})(?:[.\s/][^>]*)?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,32});")
-_TOKEN = re.compile(r"\S+")
 _SPEAKER_SIGNS = frozenset(("-", ">>", ">>>"))
 _LONG_DASHES = frozenset(("–", "—"))
 # Automatic captions put a cue of 10 ms between two others; nobody could read a subtitle this short.
@@ -152,7 +152,7 @@ def _tokens(text: str, *, clings: bool) -> Iterator[tuple[int, int, str]]:
     A long dash is a speaker's only where the cue begins with one (`clings`): otherwise it is a mark that was
     wrapped to the next row.
     """
-    tokens = [(match.start(), match.end(), match[0]) for match in _TOKEN.finditer(text)]
+    tokens = [(match.start(), match.end(), match[0]) for match in TOKEN.finditer(text)]
     if len(tokens) > 1:
         (begin, _, sign), (_, stop, word) = tokens[:2]
         if sign in _SPEAKER_SIGNS or (clings and sign in _LONG_DASHES):

@@ -22,7 +22,7 @@ from interpunct.align import NOWHERE, align
 from interpunct.formats import located, word_entries
 from interpunct.formats.format import Format, WriteOptions
 from interpunct.formats.source import Source
-from interpunct.labels import standalone_mark, surface
+from interpunct.labels import standalone_mark, surface, tokens_of
 from interpunct.transcript import Sentence, Transcript, Word
 
 Piece = tuple[object, Word]
@@ -81,7 +81,7 @@ def _segment_words(segments: list[dict[str, Any]]) -> Iterator[Word]:
     for segment, entries in zip(segments, pieces, strict=True):
         if entries:
             words = list(_joined(entries, lambda text: spaced and text[0] in string.punctuation))
-            tokens = (located.string(segment, "text") or "").split()
+            tokens = tokens_of(located.string(segment, "text") or "")
             yield from _with_missing(words, [token for token in tokens if not _SPECIAL.fullmatch(token)])
         else:
             yield from _phrase(segment)

@@ -12,7 +12,7 @@ from itertools import chain
 from interpunct.errors import InputError
 from interpunct.formats import located
 from interpunct.formats.segments import timed
-from interpunct.labels import parse_words, standalone_mark
+from interpunct.labels import parse_words, standalone_mark, tokens_of
 from interpunct.transcript import Word
 
 _TOKEN = re.compile(r"[^ \t\n\r\v\f]+")  # a no-break space belongs to its word
@@ -42,7 +42,7 @@ def spread(
     [('so', 1.0, None), ('it', None, None), ('goes', None, 2.0), ('.', None, None)]
     """
     try:
-        yield from timed([Word(token, speaker=speaker) for token in text.split()], start, end)
+        yield from timed([Word(token, speaker=speaker) for token in tokens_of(text)], start, end)
     except InputError as error:
         raise error.at(line=located.line_of(item)) from None
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.formats.source import lines_of
-from interpunct.labels import parse_tokens, standalone_mark
+from interpunct.labels import parse_tokens, standalone_mark, tokens_of
 from interpunct.transcript import Word
 
 Mask = npt.NDArray[np.bool_]
@@ -41,7 +41,7 @@ def boundaries_of_lines(text: str) -> tuple[tuple[Word, ...], Mask]:
     >>> [word.text for word, last in zip(words, mask) if last]
     ['s', 'did']
     """
-    lines = [line.split() for line in lines_of(text)]
+    lines = [tokens_of(line) for line in lines_of(text)]
     tokens = [token for line in lines for token in line]
     words = tuple(parse_tokens(tokens))
     # The first token is always a word; after it, a mark standing alone is none.
