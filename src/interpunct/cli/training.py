@@ -47,11 +47,18 @@ def tune(config: str, output: str, overrides: tuple[str, ...]) -> None:
 @click.argument("model", metavar="MODEL_DIR")
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder of the exported model.")
 @click.option("--int8", is_flag=True, help="Store weights as bytes.")
-def export(model: str, output: str, int8: bool) -> None:
+@click.option(
+    "--bits",
+    type=click.Choice(["6", "8"]),
+    default="8",
+    show_default=True,
+    help="With --int8: bits of a transformer's or a llama's weight on disk, a byte once it is loaded.",
+)
+def export(model: str, output: str, int8: bool, bits: str) -> None:
     """Export a trained model to ONNX, which runs without torch."""
     from interpunct.export import export as run_export
 
-    description = run_export(model, output, int8=int8)
+    description = run_export(model, output, int8=int8, bits=6 if bits == "6" else 8)
     click.echo(f"{description.title} written to {output}")
 
 

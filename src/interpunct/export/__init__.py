@@ -9,13 +9,20 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, get_args
 
-from interpunct.errors import MissingExtraError, ModelError
+import numpy as np
+
+from interpunct.errors import InputError, MissingExtraError, ModelError
 from interpunct.models import load
 from interpunct.models.branch import BRANCH
 from interpunct.models.folder import LEXICON, PIECES, Description, make_folder, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
+from interpunct.models.six_bits import WEIGHTS
 from interpunct.tables import resolve
+
+Bits = Literal[6, 8]
+"""How many bits a weight may have in a file of bytes."""
 
 WRITERS: dict[str, str] = {
     "bigru": "interpunct.export.bigru:write",
@@ -25,11 +32,16 @@ WRITERS: dict[str, str] = {
 }
 
 
-def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Description:
-    """Export a trained model; everything the restorer needs lies in `target` afterwards."""
+def export(folder: str | Path, target: str | Path, *, int8: bool = False, bits: Bits = 8) -> Description:
+    """Export a trained model; everything the restorer needs lies in `target` afterwards.
+
+    With `int8` a transformer's or a llama's weights may have 6 bits on disk, which become bytes when they are loaded.
+    """
     folder = Path(folder)
     if folder.resolve() == Path(target).resolve():
         raise ModelError(f"{folder}: a model cannot be exported onto itself; give another folder")
+    if bits not in get_args(Bits) or (bits != 8 and not int8):
+        raise InputError(f"weights of {bits} bits: use 8, or 6 together with int8")
     description = Description.load(folder)
     if description.type not in WRITERS:
         can = ", ".join(WRITERS)
@@ -44,11 +56,15 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False) -> Des
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"exporting (no {error.name})", "train") from None
     target = make_folder(target)
-    graph = Graph(int8=int8)
+    graph = Graph(int8=int8, bits=bits)
     write(model, graph)
     made = graph.model(description.name, description.labels)
-    onnx.checker.check_model(made)
-    onnx.save(made, str(target / GRAPH))
+    if graph.beside:
+        np.savez(target / WEIGHTS, allow_pickle=False, **graph.beside)
+    else:
+        (target / WEIGHTS).unlink(missing_ok=True)  # they were another model's
+        onnx.checker.check_model(made)  # it would read what lies beside as it is
+    (target / GRAPH).write_bytes(made.SerializeToString())
     options = dict(description.options)
     if graph.windows_at_once is not None:
         options[WINDOWS_AT_ONCE] = graph.windows_at_once

@@ -11,14 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from interpunct.models import six_bits
+
 OPSET = 17
 
 
 class Graph:
     """Collects nodes and weights."""
 
-    def __init__(self, *, int8: bool) -> None:
+    def __init__(self, *, int8: bool, bits: int = 8) -> None:
         self.int8 = int8
+        self.bits = bits
+        """Bits of a weight that is multiplied as a byte."""
+        self.beside: dict[str, np.ndarray] = {}
+        """Matrices of six bits a number, which lie in a file of their own and are bytes when the graph is opened."""
         self.windows_at_once: int | None = None
         """How many windows are read fastest in one go, if not as many as there are."""
         self.nodes: list[Any] = []
@@ -36,6 +42,17 @@ class Graph:
         from onnx import numpy_helper
 
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def put_beside(self, name: str, numbers: np.ndarray) -> str:
+        """Store a matrix of numbers from -31 to 31 in the file beside the graph."""
+        from onnx import TensorProto
+
+        self.beside[name] = six_bits.packed(numbers)
+        tensor = TensorProto(name=name, dims=numbers.shape, data_type=TensorProto.INT8)
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=six_bits.WEIGHTS)
+        self.weights.append(tensor)
         return name
 
     def matrix(self, name: str, value: np.ndarray) -> str:

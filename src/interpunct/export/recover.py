@@ -6,11 +6,13 @@ bytes took is gone; a model recovered from bytes and exported to bytes again is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from interpunct.errors import MissingExtraError, ModelError
-from interpunct.models import type_named
+from interpunct.models import six_bits, type_named
 from interpunct.models.branch import BRANCH
 from interpunct.models.folder import DESCRIPTION, LEXICON, Description, make_folder, take_along
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
@@ -47,10 +49,11 @@ def recover(folder: str | Path, target: str | Path) -> Description:
     description = replace(exported, type=kind, exported_from="", options=options)
     model = made(description, made.load_vocabulary(folder, description))
     try:
-        graph = onnx.load(str(folder / GRAPH)).graph
+        graph = onnx.load(str(folder / GRAPH), load_external_data=False).graph
     except Exception as error:  # that of protobuf, where the file is broken, has no name here
         raise ModelError(f"{folder / GRAPH}: cannot be read: {error}; export the model again") from None
     try:
+        _put_inside(graph, six_bits.load(folder / six_bits.WEIGHTS))
         read(graph, model)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
         reason = (str(error).strip() or repr(error)).splitlines()[-1].strip()
@@ -59,3 +62,12 @@ def recover(folder: str | Path, target: str | Path) -> Description:
     model.save(target)
     take_along(folder, target, (LEXICON, BRANCH))
     return description
+
+
+def _put_inside(graph: Any, weights: Mapping[str, Any]) -> None:
+    """Give a graph's weights that lie beside it their numbers."""
+    for tensor in graph.initializer:
+        if tensor.external_data:
+            tensor.raw_data = weights[tensor.name].tobytes()
+            del tensor.external_data[:]
+            tensor.data_location = 0

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from interpunct.export import halves
 from interpunct.export.graph import Graph
+from interpunct.models import six_bits
 
 FUSED = "com.microsoft"
 """The domain of onnxruntime's own operators."""
@@ -29,8 +30,8 @@ _LOW_ZERO = 32  # the byte that is zero where no number is far below it
 _HALF_RANGE = 7
 _HALF_ZERO = 8
 """The half byte that is zero."""
-_LARGEST_HALF = np.linspace(1.0, 0.5, 11)
-"""What the largest half byte may stand for, as shares of a row's largest number, which is then cut off there."""
+_LARGEST_KEPT = np.linspace(1.0, 0.5, 11)
+"""What the largest of few numbers may stand for, as shares of the largest there is, which is then cut off there."""
 
 
 class Rows:
@@ -81,7 +82,7 @@ class Rows:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
         if halved and table.shape[1] % 2 == 0:
             columns = _column_scales(table)
-            numbers, scale = _half_bytes((table / columns).T)
+            numbers, scale = _least_wrong((table / columns).T, _HALF_RANGE)
             found = self._half_bytes(name, numbers.T, rows)
             found = graph.add("Mul", [found, graph.constant(f"{name}.columns", columns)], f"{name}.numbers")
         else:
@@ -123,10 +124,18 @@ class Rows:
         if not graph.int8:
             return graph.add("MatMul", [states, graph.constant(f"{name}.weight", matrix)], f"{name}.product")
         given, given_scale, zero = self._quantised(name, states, lowest, count)
-        numbers, scale = _bytes(matrix, self.largest)
-        stored = [graph.constant(f"{name}.int8", numbers), "no_scale", graph.constant(f"{name}.scale", scale), zero]
+        bytes_of, scale = self._matrix(name, matrix)
+        stored = [bytes_of, "no_scale", graph.constant(f"{name}.scale", scale), zero]
         product = graph.add("MatMulIntegerToFloat", [given, *stored], f"{name}.numbers", domain=FUSED)
         return graph.add("Mul", [product, given_scale], f"{name}.product")
+
+    def _matrix(self, name: str, matrix: np.ndarray) -> tuple[str, np.ndarray]:
+        """Store a matrix as bytes, or in six bits beside the graph; return its name, and each column's scale."""
+        if self.graph.bits == 6 and len(matrix) % six_bits.PARTS == 0:
+            numbers, scale = _least_wrong(matrix, six_bits.LARGEST)
+            return self.graph.put_beside(f"{name}.int8", numbers), scale
+        numbers, scale = _bytes(matrix, self.largest)
+        return self.graph.constant(f"{name}.int8", numbers), scale
 
     def _quantised(self, name: str, states: str, lowest: float | None, count: str) -> tuple[str, str, str]:
         """Write states as bytes, each row by its largest number; return them, their scales, and which byte is zero."""
@@ -233,17 +242,17 @@ def _column_scales(table: np.ndarray) -> np.ndarray:
     return scales
 
 
-def _half_bytes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix as whole numbers of half a byte, and the scale of each column that leaves the least error."""
-    whole = np.maximum(np.abs(matrix).max(axis=0), 1e-8) / _HALF_RANGE
+def _least_wrong(matrix: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix as whole numbers up to `largest`, and the scale of each column that leaves the least error."""
+    whole = np.maximum(np.abs(matrix).max(axis=0), 1e-8) / largest
     scale, least = whole, np.full(matrix.shape[1], np.inf)
-    for share in _LARGEST_HALF:
+    for share in _LARGEST_KEPT:
         tried = (whole * share).astype(np.float32)
-        error = np.square(_rounded_half(matrix, tried) * tried - matrix).sum(axis=0)
+        error = np.square(_rounded(matrix, tried, largest) * tried - matrix).sum(axis=0)
         scale, least = np.where(error < least, tried, scale), np.minimum(error, least)
-    return _rounded_half(matrix, scale).astype(np.int8), scale.astype(np.float32)
+    return _rounded(matrix, scale, largest).astype(np.int8), scale.astype(np.float32)
 
 
-def _rounded_half(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    rounded: np.ndarray = np.clip(np.round(matrix / scale), -_HALF_RANGE, _HALF_RANGE)
+def _rounded(matrix: np.ndarray, scale: np.ndarray, largest: int) -> np.ndarray:
+    rounded: np.ndarray = np.clip(np.round(matrix / scale), -largest, largest)
     return rounded

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from interpunct.errors import ModelError
 from interpunct.features import Features
+from interpunct.models import six_bits
 from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.branch import BRANCH
 from interpunct.models.folder import DESCRIPTION, LEXICON, PIECES, Described, Description, take_along
@@ -39,8 +40,9 @@ class OnnxModel(Described):
         workers = threads or os.cpu_count() or 1
         self._workers = workers if self._at_once else 1
         self._session = open_session(
-            folder / GRAPH, threads=1 if self._at_once else threads, remedy="export the model again"
-        )
+            folder / GRAPH, threads=1 if self._at_once else threads, remedy="export the model again",
+            weights=six_bits.load(folder / six_bits.WEIGHTS),
+        )  # fmt: skip
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def forward(self, windows: Sequence[Features]) -> list[Scores]:
@@ -68,7 +70,7 @@ class OnnxModel(Described):
     def save(self, folder: Path) -> None:
         """Copy the model into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        take_along(self._folder, folder, (DESCRIPTION, GRAPH, PIECES, LEXICON, BRANCH))
+        take_along(self._folder, folder, (DESCRIPTION, GRAPH, six_bits.WEIGHTS, PIECES, LEXICON, BRANCH))
 
     @classmethod
     def load(cls, folder: Path, *, threads: int | None = None) -> OnnxModel:

@@ -1,12 +1,14 @@
 """An ONNX file, ready to run on this machine's CPU.
 
-In: a path. Out: onnxruntime's session; a file that it cannot load is a `ModelError`.
+In: a path, and weights that are not in the file. Out: onnxruntime's session; a file that it cannot load is a
+`ModelError`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interpunct.errors import ModelError
 from interpunct.offline import keep_offline
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
     import onnxruntime
 
 
-def open_session(path: Path, *, threads: int | None, remedy: str) -> onnxruntime.InferenceSession:
-    """Open a file; `remedy` is what to do where that fails."""
+def open_session(
+    path: Path, *, threads: int | None, remedy: str, weights: Mapping[str, Any] | None = None
+) -> onnxruntime.InferenceSession:
+    """Open a file, with weights by name that lie elsewhere; `remedy` is what to do where that fails."""
     keep_offline()
     import onnxruntime
 
@@ -25,6 +29,9 @@ def open_session(path: Path, *, threads: int | None, remedy: str) -> onnxruntime
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
+        if weights:
+            given = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in weights.values()]
+            options.add_external_initializers(list(weights), given)
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exceptions share no base class but this
         reason = str(error).strip().splitlines()[0]
