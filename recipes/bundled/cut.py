@@ -1,6 +1,6 @@
 """Cuts a student out of a teacher of the type transformer: fewer pieces, heads and inner numbers, as many layers.
 
-    python recipes/bundled/cut.py runs/teacher-10 -o runs/cut --pieces 21000 --heads 5 --inner 704
+    python recipes/bundled/cut.py runs/teacher-10 -o runs/cut --pieces 21000 --heads 6 --inner 1024
 
 What goes is chosen by windows of packs, which the teacher reads once. The student knows most of what the teacher does,
 and learns the rest from it (`default-9.toml`).
@@ -40,8 +40,8 @@ def main() -> int:
     parser.add_argument("--encoder", type=Path, default=Path("runs/pretrained/mpnet.npz"), help="whose pieces it has")
     parser.add_argument("--packs", nargs="+", default=PACKS, metavar="PACK", help="what is read (%(default)s)")
     parser.add_argument("--pieces", type=int, default=21_000, help="pieces that stay (%(default)s)")
-    parser.add_argument("--heads", type=int, default=5, help="heads of a layer that stay (%(default)s)")
-    parser.add_argument("--inner", type=int, default=704, help="inner numbers of a layer that stay (%(default)s)")
+    parser.add_argument("--heads", type=int, default=6, help="heads of a layer that stay (%(default)s)")
+    parser.add_argument("--inner", type=int, default=1024, help="inner numbers of a layer that stay (%(default)s)")
     parser.add_argument("--windows", type=int, default=160, help="windows that are read (%(default)s)")
     parser.add_argument("--graded", type=int, default=64, help="those that say what errors count (%(default)s)")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
