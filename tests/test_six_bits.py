@@ -20,6 +20,7 @@ from interpunct.export import export  # noqa: E402
 from interpunct.export.recover import recover  # noqa: E402
 from interpunct.features import Features  # noqa: E402
 from interpunct.labels import MARKS  # noqa: E402
+from interpunct.models.dilated import Dilated  # noqa: E402
 from interpunct.models.six_bits import WEIGHTS, packed, unpacked  # noqa: E402
 from interpunct.models.transformer import Transformer  # noqa: E402
 
@@ -101,6 +102,15 @@ def test_weights_that_are_cut_or_gone_are_told_in_a_line(folder: Path, tmp_path:
     path.unlink()
     with pytest.raises(ModelError, match=r"model\.onnx: onnxruntime cannot load it.*export the model again"):
         models.load(tmp_path / "made")
+
+
+def test_type_that_has_no_six_bits_is_refused(tmp_path: Path) -> None:
+    model = Dilated.create(name="tiny", version="1", labels={"mark": MARKS}, options={"vocabulary": 60}, words=WORDS)
+    (tmp_path / "trained").mkdir()
+    model.save(tmp_path / "trained")
+    with pytest.raises(ModelError, match="a dilated has no weights of 6 bits; leave bits at 8"):
+        export(tmp_path / "trained", tmp_path / "made", int8=True, bits=6)
+    assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize(("int8", "bits"), [(False, 6), (True, 5)])

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
-import numpy as np
-
 from interpunct.errors import InputError, MissingExtraError, ModelError
 from interpunct.models import load
 from interpunct.models.branch import BRANCH
@@ -20,6 +18,7 @@ from interpunct.models.folder import LEXICON, PIECES, Description, make_folder, 
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.models.six_bits import WEIGHTS
 from interpunct.tables import resolve
+from interpunct.train.arrays import save_arrays
 
 Bits = Literal[6, 8]
 """How many bits a weight may have in a file of bytes."""
@@ -55,12 +54,14 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False, bits: 
         model = load(folder)
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"exporting (no {error.name})", "train") from None
-    target = make_folder(target)
     graph = Graph(int8=int8, bits=bits)
     write(model, graph)
+    if bits != 8 and not graph.beside:
+        raise ModelError(f"{folder}: a {description.type} has no weights of {bits} bits; leave bits at 8")
+    target = make_folder(target)
     made = graph.model(description.name, description.labels)
     if graph.beside:
-        np.savez(target / WEIGHTS, allow_pickle=False, **graph.beside)
+        save_arrays(target / WEIGHTS, graph.beside, compress=False)
     else:
         (target / WEIGHTS).unlink(missing_ok=True)  # they were another model's
         onnx.checker.check_model(made)  # it would read what lies beside as it is

@@ -39,9 +39,10 @@ class OnnxModel(Described):
         # Few windows at a time leave threads inside the graph little to share: each worker reads windows of its own.
         workers = threads or os.cpu_count() or 1
         self._workers = workers if self._at_once else 1
+        self._weights = six_bits.load(folder / six_bits.WEIGHTS)  # the session has no copy of its own
         self._session = open_session(
             folder / GRAPH, threads=1 if self._at_once else threads, remedy="export the model again",
-            weights=six_bits.load(folder / six_bits.WEIGHTS),
+            weights=self._weights,
         )  # fmt: skip
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def open_session(
     path: Path, *, threads: int | None, remedy: str, weights: Mapping[str, Any] | None = None
 ) -> onnxruntime.InferenceSession:
-    """Open a file, with weights by name that lie elsewhere; `remedy` is what to do where that fails."""
+    """Open a file, with weights by name that lie elsewhere; `remedy` is what to do where that fails.
+
+    The session looks at these weights where they are: whoever opens it must keep them for as long.
+    """
     keep_offline()
     import onnxruntime
 
