@@ -153,3 +153,11 @@ def test_export_of_a_glance_knows_distances_where_it_looks_again(own: bool, tmp_
 
 def marks(model: Any) -> Marks:
     return np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])
+
+
+def test_distances_that_are_not_learned_stay_as_they_are() -> None:
+    stay, move = (made(distances=8, learn_distances=learned, vocabulary=60) for learned in (False, True))
+    for model, moves in ((stay, False), (move, True)):
+        weight = network_of(model).distances
+        assert weight is not None
+        assert weight.weight.requires_grad is moves

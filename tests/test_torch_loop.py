@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from interpunct.errors import ConfigError, ModelError  # noqa: E402
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
-from interpunct.models.torch_loop import _Clock, _schedule, choose_device, fit  # noqa: E402
+from interpunct.models.torch_loop import _Clock, _optimizers, _schedule, choose_device, fit  # noqa: E402
 
 
 class Deep(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
@@ -80,6 +80,43 @@ def test_fit_computes_in_bfloat16_on_a_cpu_that_is_told_to(mixed: bool, kind: An
     found = losses(LoopOptions(epochs=5, rate=0.1, device="cpu", mixed_on_cpu=mixed), lambda: Watched(1, 1))
     assert seen == {kind}
     assert found[-1] < 0.01 < found[0]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_fit_learns_a_matrix_with_either_optimizer(optimizer: Literal["adamw", "muon"]) -> None:
+    chance = torch.Generator().manual_seed(1)
+    right, given = torch.randn(6, 8, generator=chance), torch.randn(64, 8, generator=chance)
+    rows: list[dict[str, float]] = []
+    fit(
+        torch.nn.Linear(8, 6), batches=lambda _: [given] * 20, steps=20,
+        loss=lambda module, x: ((module(x) - x @ right.T) ** 2).mean(), score=lambda _: {"dev": float(len(rows))},
+        options=LoopOptions(epochs=10, rate=0.1, optimizer=optimizer, device="cpu"), log=rows.append,
+    )  # fmt: skip
+    assert rows[-1]["loss"] < 0.01 * rows[0]["loss"]
+
+
+def test_muon_steps_matrices_alone() -> None:
+    module = torch.nn.ModuleDict({"table": torch.nn.Embedding(5, 4), "line": torch.nn.Linear(4, 3)})
+    module["line"].bias.requires_grad_(False)
+    muon, adam = _optimizers(module, LoopOptions(optimizer="muon"), torch.device("cpu"))
+    parts = {
+        kind: [id(each) for group in optimizer.param_groups for each in group["params"]]
+        for kind, optimizer in (("muon", muon), ("adam", adam))
+    }
+    assert parts == {"muon": [id(module["line"].weight)], "adam": [id(module["table"].weight)]}
+
+
+def test_fit_gives_the_weights_that_are_best_so_far() -> None:
+    module, kept = torch.nn.Linear(1, 1), []
+    scores = iter([0.2, 0.5, 0.3, 0.9])
+    fit(
+        module, batches=lambda _: [1.0], steps=1, loss=lambda module, _: (module(torch.ones(1, 1)) ** 2).mean(),
+        score=lambda _: {"dev": next(scores)}, options=LoopOptions(epochs=4, rate=0.1, device="cpu"),
+        log=lambda _: None, keep=lambda weights: kept.append(float(weights["weight"])),
+    )  # fmt: skip
+    assert len(kept) == 3
+    assert len(set(kept)) == 3
+    assert kept[-1] == float(module.weight.detach())
 
 
 def test_fit_that_diverges_is_no_success() -> None:

@@ -11,6 +11,7 @@ from interpunct import config
 from interpunct.errors import ConfigError, InputError, ModelError, UnknownNameError
 from interpunct.export import export
 from interpunct.labels import parse_text
+from interpunct.models import load
 from interpunct.models.folder import load_lexicon
 from interpunct.train import TrainConfig, train
 from interpunct.train.pack import Pack
@@ -132,3 +133,19 @@ def test_lexicon_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
     (tmp_path / "lexicon.txt").write_bytes(b"caf\xe9")
     with pytest.raises(ModelError, match=r"lexicon\.txt: not UTF-8 at byte 3"):
         load_lexicon(tmp_path)
+
+
+@pytest.mark.usefixtures("small_corpora")
+def test_train_that_breaks_off_leaves_what_was_best(tmp_path: Path) -> None:
+    rows: list[dict[str, float]] = []
+
+    def log(row: dict[str, float]) -> None:
+        rows.append(row)
+        if len(rows) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(RECIPE, tmp_path / "m", overrides=[*TINY, "train.epochs=3"], log=log)
+    assert len(rows) == 2
+    assert load(tmp_path / "m").name == "default 0.1.0"
+    assert not list((tmp_path / "m").glob("*.part"))

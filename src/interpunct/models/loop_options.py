@@ -17,6 +17,8 @@ class LoopOptions:
     epochs: int = 10
     seconds: float | None = None
     """Stop after so long, though epochs are left; the rate falls with the time, so that it ends where it should."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """What takes the steps. Muon takes those of matrices alone, and AdamW the others."""
     rate: float = 2e-3
     warmup: float = 0.05
     """The share of the way on which the rate rises; with the schedule "root", the number of steps."""

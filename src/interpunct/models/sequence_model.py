@@ -283,8 +283,12 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         *,
         loop: LoopOptions,
         log: Callable[[dict[str, float]], None],
+        keep: Path | None = None,
     ) -> Self:
-        """Learn from encoded transcripts; the weights that do best on dev stay."""
+        """Learn from encoded transcripts; the weights that do best on dev stay.
+
+        The folder `keep` holds the model as it was best so far after every epoch, should training break off.
+        """
         for name, corpus in (("train", train), ("dev", dev)):
             if not len(corpus):
                 raise InputError(f"no words in the {name} corpora; give others")
@@ -307,6 +311,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
                     options=loop,
                     log=log,
                     progress=self._imitation.progress if self._imitation else None,
+                    keep=self._keeper(keep) if keep is not None else None,
                 )
         return self
 
@@ -363,9 +368,19 @@ class SequenceModel(Learner, ABC, Generic[Options]):
 
     def save(self, folder: Path) -> None:
         """Write the model into a folder."""
-        self.description.save(folder)
-        self.vocabulary.save(folder / PIECES)
-        torch.save(self.network.state_dict(), folder / WEIGHTS)
+        self._keeper(folder)(self.network.state_dict())
+
+    def _keeper(self, folder: Path) -> torch_loop.Keep:
+        """Return what writes the model into a folder with the weights that it is given."""
+
+        def keep(weights: Mapping[str, Tensor]) -> None:
+            self.description.save(folder)
+            self.vocabulary.save(folder / PIECES)
+            whole = folder / f"{WEIGHTS}.part"
+            torch.save({name: value.cpu() for name, value in weights.items()}, whole)
+            whole.replace(folder / WEIGHTS)  # whoever looks meanwhile finds all of these or all of those before
+
+        return keep
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -11,15 +11,18 @@ import copy
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from interpunct.errors import ConfigError, ModelError
 from interpunct.models.loop_options import LoopOptions
 
 Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
+Keep = Callable[[Mapping[str, torch.Tensor]], None]
 
 
 def choose_device(name: str) -> torch.device:
@@ -45,20 +48,19 @@ def fit(
     options: LoopOptions,
     log: Callable[[dict[str, float]], None],
     progress: Callable[[float], None] | None = None,
+    keep: Keep | None = None,
 ) -> torch.nn.Module:
     """Train and return the module with the best `score(module)["dev"]` (higher is better).
 
     `batches(epoch)` gives an epoch's batches, about `steps` of them. `progress` is told before each step which share
-    of the way is behind it.
+    of the way is behind it. `keep` is given the weights after each epoch that is better than those before it.
     """
     device = choose_device(options.device)
     module.to(device)
-    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(
-        learned, lr=options.rate, weight_decay=options.weight_decay, fused=device.type == "cuda"
-    )
+    optimizers = _optimizers(module, options, device)
     clock = _Clock(options.seconds)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(options, max(1, steps * options.epochs), clock))
+    rates = _schedule(options, max(1, steps * options.epochs), clock)
+    schedules = [torch.optim.lr_scheduler.LambdaLR(optimizer, rates) for optimizer in optimizers]
     averaged = copy.deepcopy(module) if options.average else module
     measure = _compiled(module, loss, options.compile) if options.compile else loss
     best_score, best = -math.inf, copy.deepcopy(module.state_dict())
@@ -69,13 +71,14 @@ def fit(
         for batch in batches(epoch):
             if progress is not None:
                 progress(min(1.0, max((epoch * steps + count) / max(1, steps * options.epochs), clock.share)))
-            with torch.autocast(device.type, torch.bfloat16, enabled=_mixes(options, device)):
+            with _attention(device), torch.autocast(device.type, torch.bfloat16, enabled=_mixes(options, device)):
                 value = measure(module, batch)
-            optimizer.zero_grad(set_to_none=True)
+            module.zero_grad(set_to_none=True)
             value.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
-            optimizer.step()
-            schedule.step()
+            for optimizer, schedule in zip(optimizers, schedules, strict=True):
+                optimizer.step()
+                schedule.step()
             if options.average:
                 step = epoch * steps + count
                 _move(averaged, module, min(options.average, (1 + step) / (10 + step)))
@@ -95,12 +98,48 @@ def fit(
         log({name: round(value, 5) for name, value in row.items()} | {"seconds": round(clock.passed, 1)})
         if scores["dev"] > best_score:
             best_score, best = scores["dev"], copy.deepcopy(averaged.state_dict())
+            if keep is not None:
+                keep(best)
         if clock.share >= 1:
             break
     if options.epochs and best_score == -math.inf:
         raise ModelError("training diverged: no epoch has a dev score; lower train.rate")
     module.load_state_dict(best)
     return module.to("cpu").eval()
+
+
+def _optimizers(module: torch.nn.Module, options: LoopOptions, device: torch.device) -> list[torch.optim.Optimizer]:
+    """Return what takes the steps: one optimizer for all that is learned, or one for matrices and one for the rest."""
+    learned = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+    made: list[torch.optim.Optimizer] = []
+    if options.optimizer == "muon":
+        if not hasattr(torch.optim, "Muon"):
+            raise ConfigError([f"optimizer: torch {torch.__version__} has no Muon; take 2.9 or later, or adamw"])
+        tables = {id(table.weight) for table in module.modules() if isinstance(table, torch.nn.Embedding)}
+        inside = {name for name, each in learned.items() if each.ndim == 2 and id(each) not in tables}
+        matrices = [learned.pop(name) for name in inside]
+        # Steps as long as AdamW's, so that one rate is right for both.
+        made.append(
+            torch.optim.Muon(
+                matrices, lr=options.rate, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"
+            )
+        )
+    rest = list(learned.values())
+    adam = torch.optim.AdamW(rest, lr=options.rate, weight_decay=options.weight_decay, fused=device.type == "cuda")
+    return [*made, adam]
+
+
+def _attention(device: torch.device) -> AbstractContextManager[None]:
+    """Take cuDNN's attention where there is a choice: where looks are weighed besides, others are half as fast."""
+    if device.type != "cuda":
+        return nullcontext()
+    found: AbstractContextManager[None] = sdpa_kernel(
+        [
+            SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
+        ],
+        set_priority=True,
+    )  # fmt: skip
+    return found
 
 
 def _mixes(options: LoopOptions, device: torch.device) -> bool:

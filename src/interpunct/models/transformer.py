@@ -52,6 +52,8 @@ class TransformerOptions(SequenceOptions):
     """Classes of distances between pieces that attention tells apart (MPNet: 32); 0 tells none."""
     own_distances: bool = False
     """Whether each layer weighs distances by itself; MPNet's do it alike, until each has lost other heads."""
+    learn_distances: bool = True
+    """Whether what distances weigh is learned; where it stays as it is, steps of training are shorter."""
     epsilon: float = PretrainedEncoder.epsilon
     """What a normalisation adds to a variance."""
     pretrained: str = ""
@@ -143,6 +145,8 @@ class Network(nn.Module):
         self.positions = nn.Embedding(options.positions, options.width)
         weighing = options.heads * (options.layers if options.own_distances else 1)
         self.distances = nn.Embedding(options.distances, weighing) if options.distances else None
+        if self.distances is not None:
+            self.distances.weight.requires_grad_(options.learn_distances)
         self.norm = nn.LayerNorm(options.width, eps=options.epsilon)
         self.dropout = nn.Dropout(options.dropout)
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))

@@ -151,6 +151,7 @@ def train(
         ),
         loop=settings.train,
         log=note,
+        **({"keep": folder} if hasattr(kind, "chances") else {}),  # others learn in minutes
     )
     model.save(folder)
     (folder / BRANCH).unlink(missing_ok=True)  # it was another model's
