@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from cut import drawn
 from cut import main as cut_main
 from interpunct import models
 from interpunct.cases import CASES
@@ -19,6 +18,7 @@ from interpunct.models import type_named
 from interpunct.models.pretrained_encoder import convert
 from interpunct.models.transformer import Layer, Transformer
 from interpunct.train.cut import Sizes, cut, eliminated, gradients
+from interpunct.train.drawn import drawn
 from interpunct.train.pack import Pack
 from interpunct.transcript import Transcript
 from published_encoders import (
@@ -199,7 +199,8 @@ def test_a_cut_network_answers_nearly_as_the_whole_and_goes_on(tmp_path: Path) -
 
 def test_gradients_are_of_the_networks_own_answers() -> None:
     model = grown()
-    found = gradients(network_of(model), pieces(8))
+    sums = [norm for layer in layers_of(model) for norm in (layer.output_norm, layer.down_norm)]
+    found = gradients(network_of(model), pieces(8), before=sums)
     assert len(found) == 2 * len(network_of(model).layers)
     for each in found:
         torch.testing.assert_close(each.diagonal().mean(), torch.tensor(1.0))

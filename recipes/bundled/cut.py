@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from interpunct.errors import InputError, told_in_a_line
@@ -26,6 +25,7 @@ from interpunct.models.pretrained_encoder import PretrainedEncoder, word_pieces
 from interpunct.models.torch_loop import choose_device
 from interpunct.models.transformer import Transformer
 from interpunct.train.cut import Sizes, cut
+from interpunct.train.drawn import drawn
 from interpunct.train.pack import Pack
 
 PACKS = ("runs/packs/ted.pack", "runs/packs/spoken.pack", "runs/packs/court.pack")
@@ -88,23 +88,6 @@ def with_fewer_pieces(model: Transformer, published: Sequence[str], packs: Seque
 def _words(packs: Sequence[Pack]) -> Iterator[str]:
     for pack in packs:
         yield from pack.texts()
-
-
-def drawn(model: Transformer, packs: Sequence[Pack], count: int, *, seed: int = 1) -> torch.Tensor:
-    """Draw windows, as many from each pack (windows × pieces)."""
-    long, generator = model.options.pieces or model.options.window, np.random.default_rng(seed)
-    if count < 1:
-        raise InputError(f"{count} windows are none; ask for one at least")
-    found = []
-    for number, pack in enumerate(packs):
-        encoded = pack.encoded(model.vocabulary, model.labels)
-        if len(encoded) <= long:
-            raise InputError(f"a pack of {len(encoded)} words is too short for windows of {long} pieces; name others")
-        share = (count * (number + 1)) // len(packs) - (count * number) // len(packs)
-        for first in encoded.ends[generator.integers(0, len(encoded) - long, share)]:
-            found.append(encoded.pieces[first : first + long])
-    generator.shuffle(found)
-    return torch.from_numpy(np.stack(found).astype(np.int64))
 
 
 if __name__ == "__main__":

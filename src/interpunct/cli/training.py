@@ -54,11 +54,18 @@ def tune(config: str, output: str, overrides: tuple[str, ...]) -> None:
     show_default=True,
     help="With --int8: bits of a transformer's or a llama's weight on disk, a byte once it is loaded.",
 )
-def export(model: str, output: str, int8: bool, bits: str) -> None:
+@click.option(
+    "--by",
+    "packs",
+    multiple=True,
+    metavar="PACK",
+    help="With --int8: text by which a transformer's weights are rounded, so that its answers change least.",
+)
+def export(model: str, output: str, int8: bool, bits: str, packs: tuple[str, ...]) -> None:
     """Export a trained model to ONNX, which runs without torch."""
     from interpunct.export import export as run_export
 
-    description = run_export(model, output, int8=int8, bits=6 if bits == "6" else 8)
+    description = run_export(model, output, int8=int8, bits=6 if bits == "6" else 8, packs=packs)
     click.echo(f"{description.title} written to {output}")
 
 

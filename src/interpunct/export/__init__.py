@@ -7,9 +7,12 @@ file, which writes the network's forward pass into a `Graph`, and one row. `reco
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from interpunct.errors import InputError, MissingExtraError, ModelError
 from interpunct.models import load
@@ -22,6 +25,8 @@ from interpunct.train.arrays import save_arrays
 
 Bits = Literal[6, 8]
 """How many bits a weight may have in a file of bytes."""
+_WINDOWS = 96
+"""Windows that are read to round by."""
 
 WRITERS: dict[str, str] = {
     "bigru": "interpunct.export.bigru:write",
@@ -31,17 +36,24 @@ WRITERS: dict[str, str] = {
 }
 
 
-def export(folder: str | Path, target: str | Path, *, int8: bool = False, bits: Bits = 8) -> Description:
+def export(
+    folder: str | Path, target: str | Path, *, int8: bool = False, bits: Bits = 8, packs: Sequence[str | Path] = ()
+) -> Description:
     """Export a trained model; everything the restorer needs lies in `target` afterwards.
 
     With `int8` a transformer's or a llama's weights may have 6 bits on disk, which become bytes when they are loaded.
+    A transformer's are rounded so that what they give for the text of some packs changes least.
     """
     folder = Path(folder)
     if folder.resolve() == Path(target).resolve():
         raise ModelError(f"{folder}: a model cannot be exported onto itself; give another folder")
     if bits not in get_args(Bits) or (bits != 8 and not int8):
         raise InputError(f"weights of {bits} bits: use 8, or 6 together with int8")
+    if packs and not int8:
+        raise InputError("packs are for rounding; use them together with int8")
     description = Description.load(folder)
+    if packs and description.type != "transformer":
+        raise ModelError(f"{folder}: a {description.type} is rounded without packs; leave them out")
     if description.type not in WRITERS:
         can = ", ".join(WRITERS)
         raise ModelError(f"{folder}: models of type {description.type!r} cannot be exported; {can} can")
@@ -54,7 +66,7 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False, bits: 
         model = load(folder)
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"exporting (no {error.name})", "train") from None
-    graph = Graph(int8=int8, bits=bits)
+    graph = Graph(int8=int8, bits=bits, seen=_seen(model, packs) if packs else None)
     write(model, graph)
     if bits != 8 and not graph.beside:
         raise ModelError(f"{folder}: a {description.type} has no weights of {bits} bits; leave bits at 8")
@@ -76,3 +88,12 @@ def export(folder: str | Path, target: str | Path, *, int8: bool = False, bits: 
         if (folder / name).exists():
             shutil.copyfile(folder / name, target / name)
     return exported
+
+
+def _seen(model: Any, packs: Sequence[str | Path]) -> Mapping[str, np.ndarray]:
+    """Return what a transformer's weights read in windows of packs."""
+    from interpunct.export.seen import seen
+    from interpunct.train.drawn import drawn
+    from interpunct.train.pack import Pack
+
+    return seen(model, drawn(model, [Pack.load(Path(path)) for path in packs], _WINDOWS))

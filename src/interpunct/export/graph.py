@@ -19,8 +19,10 @@ OPSET = 17
 class Graph:
     """Collects nodes and weights."""
 
-    def __init__(self, *, int8: bool, bits: int = 8) -> None:
+    def __init__(self, *, int8: bool, bits: int = 8, seen: Mapping[str, np.ndarray] | None = None) -> None:
         self.int8 = int8
+        self.seen = seen or {}
+        """What weights read in text, squared, by their names, where that is known: they are rounded by it."""
         self.bits = bits
         """Bits of a weight that is multiplied as a byte."""
         self.beside: dict[str, np.ndarray] = {}

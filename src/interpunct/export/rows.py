@@ -16,7 +16,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from interpunct.export import halves
+from interpunct.export import halves, rounding
 from interpunct.export.graph import Graph
 from interpunct.models import six_bits
 
@@ -82,7 +82,9 @@ class Rows:
             return graph.add("Gather", [graph.constant(f"{name}.table", table), rows], f"{name}.rows")
         if halved and table.shape[1] % 2 == 0:
             columns = _column_scales(table)
-            numbers, scale = _least_wrong((table / columns).T, _HALF_RANGE)
+            scaled = (table / columns).T
+            numbers, scale = _least_wrong(scaled, _HALF_RANGE)
+            numbers = self._together(name, scaled, numbers, scale, _HALF_RANGE, gain=1 / columns)
             found = self._half_bytes(name, numbers.T, rows)
             found = graph.add("Mul", [found, graph.constant(f"{name}.columns", columns)], f"{name}.numbers")
         else:
@@ -124,18 +126,31 @@ class Rows:
         if not graph.int8:
             return graph.add("MatMul", [states, graph.constant(f"{name}.weight", matrix)], f"{name}.product")
         given, given_scale, zero = self._quantised(name, states, lowest, count)
-        bytes_of, scale = self._matrix(name, matrix)
+        bytes_of, scale = self._matrix(name, matrix, gain=gain)
         stored = [bytes_of, "no_scale", graph.constant(f"{name}.scale", scale), zero]
         product = graph.add("MatMulIntegerToFloat", [given, *stored], f"{name}.numbers", domain=FUSED)
         return graph.add("Mul", [product, given_scale], f"{name}.product")
 
-    def _matrix(self, name: str, matrix: np.ndarray) -> tuple[str, np.ndarray]:
+    def _matrix(self, name: str, matrix: np.ndarray, *, gain: np.ndarray | None) -> tuple[str, np.ndarray]:
         """Store a matrix as bytes, or in six bits beside the graph; return its name, and each column's scale."""
-        if self.graph.bits == 6 and len(matrix) % six_bits.PARTS == 0:
-            numbers, scale = _least_wrong(matrix, six_bits.LARGEST)
-            return self.graph.put_beside(f"{name}.int8", numbers), scale
-        numbers, scale = _bytes(matrix, self.largest)
-        return self.graph.constant(f"{name}.int8", numbers), scale
+        six = self.graph.bits == 6 and len(matrix) % six_bits.PARTS == 0
+        largest = six_bits.LARGEST if six else self.largest
+        numbers, scale = _least_wrong(matrix, largest) if six else _bytes(matrix, largest)
+        numbers = self._together(name, matrix, numbers, scale, largest, gain=gain)
+        store = self.graph.put_beside if six else self.graph.constant
+        return store(f"{name}.int8", numbers), scale
+
+    def _together(
+        self, name: str, matrix: np.ndarray, numbers: np.ndarray, scale: np.ndarray, largest: int,
+        *, gain: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Round a matrix anew by what it reads, where that is known; its rows are larger by `gain` than what reads."""
+        counts = self.graph.seen.get(name)
+        if counts is None:
+            return numbers
+        if gain is not None:
+            counts = counts / np.outer(gain, gain)
+        return rounding.together(matrix, scale, largest, counts)
 
     def _quantised(self, name: str, states: str, lowest: float | None, count: str) -> tuple[str, str, str]:
         """Write states as bytes, each row by its largest number; return them, their scales, and which byte is zero."""

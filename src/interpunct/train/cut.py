@@ -11,12 +11,12 @@ errors do not add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from interpunct.errors import InputError, ModelError
@@ -56,7 +56,8 @@ def cut(model: Transformer, windows: Tensor, sizes: Sizes, *, graded: int, told:
     described = replace(model.description, options={**model.description.options, **_narrower(options, sizes)})
     student = Transformer(described, model.vocabulary)
     whole, part = (_network(each).to(windows.device) for each in (model, student))
-    counts = gradients(whole, windows[:graded], told=told)
+    sums = [norm for number in range(len(whole.layers)) for norm in _norms(_layer(whole, number))]
+    counts = gradients(whole, windows[:graded], before=sums, told=told)
     with torch.no_grad():
         _copy_shared(whole, part)
         _Surgeon(whole, part, sizes, told).cut(windows, counts)
@@ -80,17 +81,15 @@ def _copy_shared(whole: Network, part: Network) -> None:
     part.load_state_dict(stay, strict=False)
 
 
-def gradients(network: Network, windows: Tensor, *, at_once: int = 8, told: Told = lambda _: None) -> list[Tensor]:
-    """Return for each sum of each layer (attention's, the feed-forward part's) how gradients vary there together.
+def gradients(
+    network: Network, windows: Tensor, *, before: Sequence[nn.Module], at_once: int = 8, told: Told = lambda _: None
+) -> list[Tensor]:
+    """Return for each of some parts of a network how the gradients of what it reads vary together.
 
     They are those of answers drawn as the network itself gives them (width × width, the mean of whose diagonal is 1).
     """
     sums: list[Tensor] = []
-    hooks = []
-    for number in range(len(network.layers)):
-        layer = _layer(network, number)
-        for norm in (layer.output_norm, layer.down_norm):
-            hooks.append(norm.register_forward_pre_hook(lambda _, given: _keep(given[0], sums)))
+    hooks = [part.register_forward_pre_hook(lambda _, given: _keep(given[0], sums)) for part in before]
     found: list[Tensor] = []
     generator = torch.Generator(windows.device).manual_seed(1)
     for number, batch in enumerate(_parts(windows, at_once)):
@@ -110,6 +109,11 @@ def gradients(network: Network, windows: Tensor, *, at_once: int = 8, told: Told
     for hook in hooks:
         hook.remove()
     return [each / each.diagonal().mean() for each in found]
+
+
+def _norms(layer: Layer) -> tuple[nn.Module, nn.Module]:
+    """Return what reads a layer's two sums: attention's and the feed-forward part's."""
+    return layer.output_norm, layer.down_norm
 
 
 def _keep(states: Tensor, kept: list[Tensor]) -> None:
