@@ -15,9 +15,12 @@ from interpunct.errors import ConfigError, InputError, ModelError
 from interpunct.export import export
 from interpunct.export.recover import recover
 from interpunct.features import Features
+from interpunct.labels import parse_tokens
 from interpunct.models import distances
+from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pretrained_encoder import convert
 from interpunct.models.transformer import Transformer
+from interpunct.transcript import Transcript
 from published_encoders import CLASSES, EPSILON, LAYERS, mpnet_weights, slow_class, write_beside, write_safetensors
 from test_transformer import made, network_of
 
@@ -155,9 +158,14 @@ def marks(model: Any) -> Marks:
     return np.concatenate([np.exp(scores.tasks["mark"]) for scores in model.forward(windows())])
 
 
-def test_distances_that_are_not_learned_stay_as_they_are() -> None:
-    stay, move = (made(distances=8, learn_distances=learned, vocabulary=60) for learned in (False, True))
-    for model, moves in ((stay, False), (move, True)):
-        weight = network_of(model).distances
-        assert weight is not None
-        assert weight.weight.requires_grad is moves
+@pytest.mark.parametrize("learned", [False, True])
+def test_distances_are_learned_or_stay_as_they_are(learned: bool) -> None:
+    model = made(distances=8, learn_distances=learned, vocabulary=60)
+    weighing = network_of(model).distances
+    assert weighing is not None
+    before = weighing.weight.detach().clone()
+    encoded = model.encode([Transcript(tuple(parse_tokens(("the mail is going . go to the cafe . " * 9).split())))])
+    model.fit(encoded, encoded, loop=LoopOptions(rate=0.01, epochs=1, warmup=0, device="cpu"), log=lambda _: None)
+    after = network_of(model).distances
+    assert after is not None
+    assert torch.equal(after.weight, before) is not learned

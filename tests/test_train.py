@@ -144,8 +144,13 @@ def test_train_that_breaks_off_leaves_what_was_best(tmp_path: Path) -> None:
         if len(rows) == 2:
             raise KeyboardInterrupt
 
+    train(RECIPE, tmp_path / "m", overrides=[*TINY, "train.epochs=1"])
+    (tmp_path / "m" / "prosody.onnx").write_bytes(b"of the model before")
+    new = ["train.epochs=3", "options.hidden=16", 'model.version="7"']
     with pytest.raises(KeyboardInterrupt):
-        train(RECIPE, tmp_path / "m", overrides=[*TINY, "train.epochs=3"], log=log)
+        train(RECIPE, tmp_path / "m", overrides=[*TINY, *new], log=log)
     assert len(rows) == 2
-    assert load(tmp_path / "m").name == "default 0.1.0"
-    assert not list((tmp_path / "m").glob("*.part"))
+    assert load(tmp_path / "m").name == "default 7"
+    assert config.load(TrainConfig, tmp_path / "m" / "config.toml").options["hidden"] == 16
+    left = {path.name for path in (tmp_path / "m").iterdir()}
+    assert left == {"model.json", "pieces.json", "weights.pt", "lexicon.txt", "config.toml"}

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from interpunct.errors import ModelError
+
 Floats = npt.NDArray[np.floating]
 
 _EVENLY = 0.03
@@ -28,6 +30,8 @@ def together(matrix: Floats, scale: Floats, largest: int, counts: Floats) -> npt
     >>> together(np.array([[1.4], [1.4]]), np.array([1.0]), 7, np.ones((2, 2))).tolist()
     [[1], [2]]
     """
+    if not (np.isfinite(counts).all() and counts.diagonal().mean() > 0):
+        raise ModelError("these weights change nothing in this text; export without packs to round by")
     weighed = counts + _EVENLY * counts.diagonal().mean() * np.eye(len(counts))
     order = np.argsort(-weighed.diagonal(), kind="stable")  # what counts most first, while others can make up for it
     shares = np.linalg.cholesky(np.linalg.inv(weighed[order][:, order].astype(np.float64))).T.astype(np.float32)

@@ -283,11 +283,11 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         *,
         loop: LoopOptions,
         log: Callable[[dict[str, float]], None],
-        keep: Path | None = None,
+        keep: torch_loop.Keep | None = None,
     ) -> Self:
         """Learn from encoded transcripts; the weights that do best on dev stay.
 
-        The folder `keep` holds the model as it was best so far after every epoch, should training break off.
+        `keep` is given the weights that are best so far, should training break off.
         """
         for name, corpus in (("train", train), ("dev", dev)):
             if not len(corpus):
@@ -296,6 +296,12 @@ class SequenceModel(Learner, ABC, Generic[Options]):
         names = self.labels.get("mark", ())
         shown = Shown(train, self.options, device, unmarked=names.index("") if "" in names else None)
         held_out = Shown(dev, self.options, device)
+        own = self.network.state_dict().keys()
+
+        def keep_own(weights: Mapping[str, Tensor]) -> None:
+            if keep is not None:
+                keep({name: weights[name] for name in own})  # and nothing of what tells a teacher's states
+
         with torch.random.fork_rng():
             torch.manual_seed(loop.seed)
             self._imitation = None
@@ -311,7 +317,7 @@ class SequenceModel(Learner, ABC, Generic[Options]):
                     options=loop,
                     log=log,
                     progress=self._imitation.progress if self._imitation else None,
-                    keep=self._keeper(keep) if keep is not None else None,
+                    keep=keep_own,
                 )
         return self
 
@@ -368,19 +374,23 @@ class SequenceModel(Learner, ABC, Generic[Options]):
 
     def save(self, folder: Path) -> None:
         """Write the model into a folder."""
-        self._keeper(folder)(self.network.state_dict())
+        self.save_description(folder)
+        self.save_weights(folder, self.network.state_dict())
 
-    def _keeper(self, folder: Path) -> torch_loop.Keep:
-        """Return what writes the model into a folder with the weights that it is given."""
+    def save_description(self, folder: Path) -> None:
+        """Write all of the model into a folder but its weights."""
+        self.description.save(folder)
+        self.vocabulary.save(folder / PIECES)
 
-        def keep(weights: Mapping[str, Tensor]) -> None:
-            self.description.save(folder)
-            self.vocabulary.save(folder / PIECES)
-            whole = folder / f"{WEIGHTS}.part"
-            torch.save({name: value.cpu() for name, value in weights.items()}, whole)
-            whole.replace(folder / WEIGHTS)  # whoever looks meanwhile finds all of these or all of those before
-
-        return keep
+    def save_weights(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
+        """Write weights of the model's network; whoever looks meanwhile finds all of these, or all of those before."""
+        unfinished = folder / f"{WEIGHTS}.unfinished"
+        try:
+            torch.save({name: value.cpu() for name, value in weights.items()}, unfinished)
+            unfinished.replace(folder / WEIGHTS)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -34,6 +34,8 @@ from interpunct.train.misheard import learned_from
 from interpunct.train.pack import Pack, distinct, surface_forms
 from interpunct.transcript import Transcript
 
+_CARD, _LOG = "CARD.md", "log.jsonl"
+
 Log = Callable[[dict[str, Any]], None]
 
 
@@ -144,6 +146,7 @@ def train(
         if log is not None:
             log(row)
 
+    output = _Output(folder, settings, lexicon, model)
     model.fit(
         _encoded(settings, model, packs),
         model.encode(
@@ -151,16 +154,44 @@ def train(
         ),
         loop=settings.train,
         log=note,
-        **({"keep": folder} if hasattr(kind, "chances") else {}),  # others learn in minutes
+        **({"keep": output.keep} if hasattr(kind, "save_weights") else {}),  # others learn in minutes
     )
-    model.save(folder)
-    (folder / BRANCH).unlink(missing_ok=True)  # it was another model's
-    known = {} if settings.model.start is None else load_lexicon(Path(settings.model.start))
-    save_lexicon(known | _surface_forms(lexicon, settings.data.lexicon_count), folder)
-    (folder / "config.toml").write_text(config.dump(settings), encoding="utf-8")
-    (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (folder / "CARD.md").write_text(_card(settings, model.description, rows), encoding="utf-8")
+    output.finish(rows)
     return Description.load(folder)
+
+
+@dataclass
+class _Output:
+    """The folder of a model that learns: from its first weights on all that lies there is this model's."""
+
+    folder: Path
+    settings: TrainConfig
+    lexicon: Counter[str]
+    model: Any
+    begun: bool = False
+
+    def keep(self, weights: Any) -> None:
+        """Write the model as it is best so far."""
+        if not self.begun:
+            self._begin()
+            self.model.save_description(self.folder)
+        self.model.save_weights(self.folder, weights)
+
+    def finish(self, rows: list[dict[str, Any]]) -> None:
+        """Write the model that has learned, and what there is to say of it."""
+        self._begin()
+        self.model.save(self.folder)
+        (self.folder / _LOG).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        (self.folder / _CARD).write_text(_card(self.settings, self.model.description, rows), encoding="utf-8")
+
+    def _begin(self) -> None:
+        self.begun = True
+        for name in (BRANCH, _CARD, _LOG):
+            (self.folder / name).unlink(missing_ok=True)  # they were another model's
+        start = self.settings.model.start
+        known = {} if start is None else load_lexicon(Path(start))
+        save_lexicon(known | _surface_forms(self.lexicon, self.settings.data.lexicon_count), self.folder)
+        (self.folder / "config.toml").write_text(config.dump(self.settings), encoding="utf-8")
 
 
 def _labels(settings: TrainConfig) -> dict[str, tuple[str, ...]]:
@@ -204,6 +235,10 @@ def _check(settings: TrainConfig) -> None:
     kind = type_named(settings.model.type)
     if not hasattr(kind, "fit"):
         raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
+    if settings.train.optimizer == "muon":
+        from interpunct.models.torch_loop import check_muon
+
+        check_muon()
     if settings.model.start is not None:
         _check_start(settings, kind)
     options = _options(settings)

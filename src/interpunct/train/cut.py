@@ -94,10 +94,9 @@ def gradients(
     generator = torch.Generator(windows.device).manual_seed(1)
     for number, batch in enumerate(_parts(windows, at_once)):
         sums.clear()
-        states = network.states(batch, None)
         loss = torch.zeros((), device=windows.device)
-        for head in network.heads.values():
-            logits = head(states).flatten(0, 1)
+        for answers in network(batch, None, every_piece(batch)).values():
+            logits = answers.flatten(0, 1)
             drawn = torch.multinomial(logits.detach().softmax(dim=-1), 1, generator=generator)[:, 0]
             loss = loss + F.cross_entropy(logits, drawn, reduction="sum")
         loss.backward()  # type: ignore[no-untyped-call]
@@ -109,6 +108,11 @@ def gradients(
     for hook in hooks:
         hook.remove()
     return [each / each.diagonal().mean() for each in found]
+
+
+def every_piece(windows: Tensor) -> Tensor:
+    """Return the places of all pieces, as if each were a word's last (windows × pieces)."""
+    return torch.arange(windows.shape[1], device=windows.device).expand(len(windows), -1)
 
 
 def _norms(layer: Layer) -> tuple[nn.Module, nn.Module]:
