@@ -24,6 +24,11 @@ from interpunct.models.loop_options import LoopOptions
 Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
 Keep = Callable[[Mapping[str, torch.Tensor]], None]
 
+_KERNELS = [
+    SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
+]  # fmt: skip
+"""What computes attention on a GPU, the fastest first; each takes what those before it cannot."""
+
 
 def choose_device(name: str) -> torch.device:
     """Return the device of a name; `auto` is CUDA where there is one."""
@@ -140,13 +145,8 @@ def _attention(device: torch.device) -> AbstractContextManager[None]:
     """Take cuDNN's attention where there is a choice: where looks are weighed besides, others are half as fast."""
     if device.type != "cuda":
         return nullcontext()
-    found: AbstractContextManager[None] = sdpa_kernel(
-        [
-            SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
-        ],
-        set_priority=True,
-    )  # fmt: skip
-    return found
+    first: AbstractContextManager[None] = sdpa_kernel(_KERNELS, set_priority=True)
+    return first
 
 
 def _mixes(options: LoopOptions, device: torch.device) -> bool:

@@ -179,7 +179,8 @@ class _Output:
 
     def finish(self, rows: list[dict[str, Any]]) -> None:
         """Write the model that has learned, and what there is to say of it."""
-        self._begin()
+        if not self.begun:
+            self._begin()
         self.model.save(self.folder)
         (self.folder / _LOG).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         (self.folder / _CARD).write_text(_card(self.settings, self.model.description, rows), encoding="utf-8")
