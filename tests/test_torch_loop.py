@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch")
 
 from interpunct.errors import ConfigError, ModelError  # noqa: E402
 from interpunct.models.loop_options import LoopOptions  # noqa: E402
-from interpunct.models.torch_loop import _Clock, _optimizers, _schedule, check_muon, choose_device, fit  # noqa: E402
+from interpunct.models.muon import Muon  # noqa: E402
+from interpunct.models.torch_loop import _Clock, _optimizers, _schedule, choose_device, fit  # noqa: E402
 
 
 class Deep(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
@@ -82,10 +83,7 @@ def test_fit_computes_in_bfloat16_on_a_cpu_that_is_told_to(mixed: bool, kind: An
     assert found[-1] < 0.01 < found[0]
 
 
-muon_only = pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
-
-
-@pytest.mark.parametrize("optimizer", ["adamw", pytest.param("muon", marks=muon_only)])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_fit_learns_a_matrix_with_either_optimizer(optimizer: Literal["adamw", "muon"]) -> None:
     chance = torch.Generator().manual_seed(1)
     right, given = torch.randn(6, 8, generator=chance), torch.randn(64, 8, generator=chance)
@@ -98,7 +96,6 @@ def test_fit_learns_a_matrix_with_either_optimizer(optimizer: Literal["adamw", "
     assert rows[-1]["loss"] < 0.01 * rows[0]["loss"]
 
 
-@muon_only
 def test_muon_steps_matrices_alone() -> None:
     module = torch.nn.ModuleDict({"table": torch.nn.Embedding(5, 4), "line": torch.nn.Linear(4, 3)})
     module["line"].bias.requires_grad_(False)
@@ -110,18 +107,11 @@ def test_muon_steps_matrices_alone() -> None:
     assert parts == {"muon": [id(module["line"].weight)], "adam": [id(module["table"].weight)]}
 
 
-@muon_only
 def test_network_of_matrices_alone_or_of_none_has_one_optimizer() -> None:
     line, table = torch.nn.Linear(4, 3, bias=False), torch.nn.Embedding(5, 4)
-    for module, kind in ((line, torch.optim.Muon), (table, torch.optim.AdamW)):
+    for module, kind in ((line, Muon), (table, torch.optim.AdamW)):
         (only,) = _optimizers(module, LoopOptions(optimizer="muon"), torch.device("cpu"))
         assert isinstance(only, kind)
-
-
-def test_torch_without_muon_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.optim, "Muon", raising=False)
-    with pytest.raises(ConfigError, match=r"has no Muon; take 2\.9 or later, or adamw"):
-        check_muon()
 
 
 def test_fit_gives_the_weights_that_are_best_so_far() -> None:

@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from interpunct.errors import ConfigError, ModelError
 from interpunct.models.loop_options import LoopOptions
+from interpunct.models.muon import Muon
 
 Loss = Callable[[torch.nn.Module, Any], torch.Tensor]
 Keep = Callable[[Mapping[str, torch.Tensor]], None]
@@ -118,27 +119,16 @@ def _optimizers(module: torch.nn.Module, options: LoopOptions, device: torch.dev
     learned = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     made: list[torch.optim.Optimizer] = []
     if options.optimizer == "muon":
-        check_muon()
         tables = {id(table.weight) for table in module.modules() if isinstance(table, torch.nn.Embedding)}
         inside = {name for name, each in learned.items() if each.ndim == 2 and id(each) not in tables}
         matrices = [learned.pop(name) for name in inside]
-        if matrices:  # steps as long as AdamW's, so that one rate is right for both
-            made.append(
-                torch.optim.Muon(
-                    matrices, lr=options.rate, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"
-                )
-            )
+        if matrices:
+            made.append(Muon(matrices, lr=options.rate, weight_decay=options.weight_decay))
     if rest := list(learned.values()):
         made.append(
             torch.optim.AdamW(rest, lr=options.rate, weight_decay=options.weight_decay, fused=device.type == "cuda")
         )
     return made
-
-
-def check_muon() -> None:
-    """Refuse Muon where torch has none."""
-    if not hasattr(torch.optim, "Muon"):
-        raise ConfigError([f"train.optimizer: torch {torch.__version__} has no Muon; take 2.9 or later, or adamw"])
 
 
 def _attention(device: torch.device) -> AbstractContextManager[None]:

@@ -236,10 +236,6 @@ def _check(settings: TrainConfig) -> None:
     kind = type_named(settings.model.type)
     if not hasattr(kind, "fit"):
         raise ConfigError([f"models of type {settings.model.type!r} are not trained; `interpunct models` lists types"])
-    if settings.train.optimizer == "muon":
-        from interpunct.models.torch_loop import check_muon
-
-        check_muon()
     if settings.model.start is not None:
         _check_start(settings, kind)
     options = _options(settings)
