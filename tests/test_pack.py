@@ -175,6 +175,10 @@ def test_train_learns_from_what_a_model_said(packed: Path, monkeypatch: pytest.M
         trained(packed, "second", teacher=f'teacher = "{first}"'), trained(packed, "third", teacher=said)
     ))  # fmt: skip
     assert kept == pytest.approx(asked, abs=1e-3)
+    awaited = trained(packed, "fourth", teacher=f"{said}\nwait = 60")
+    assert json.loads((awaited / "log.jsonl").read_text())["loss"] == kept
+    with pytest.raises(ConfigError, match="nobody is waited for"):
+        trained(packed, "fifth", teacher="wait = 60")
     assert kept != json.loads((first / "log.jsonl").read_text())["loss"]
 
 

@@ -14,7 +14,7 @@ import torch
 
 import said as asking
 from halves import halves
-from interpunct.errors import InputError
+from interpunct.errors import ConfigError, InputError
 from interpunct.labels import parse_tokens
 from interpunct.models import type_named
 from interpunct.train import distil
@@ -107,6 +107,22 @@ def test_folder_in_which_nobody_spoke_is_told(packs: dict[str, Pack], tmp_path: 
     assert problems([said, none], [first]) == [f"data.said: {none}: nothing of these packs there"]
     (told,) = problems([said], [first, second])
     assert second in told
+
+
+def test_student_waits_until_each_teacher_has_spoken_of_each_pack(packs: dict[str, Pack], tmp_path: Path) -> None:
+    (first, pack), (second, other) = packs.items()
+    teacher, folder = network("one", pack), tmp_path / "said"
+    ask(teacher, pack, file_of(folder, first))
+    late = file_of(folder, second)
+
+    def learned(wait: float) -> Any:
+        return taught(network("student", pack), [str(folder)], [first, second, first], [pack, other, pack], wait=wait)
+
+    with pytest.raises(ConfigError, match=rf"{late.name} is not there after 0\.1 s"):
+        learned(0.1)
+    speaking = Timer(0.5, ask, [teacher, other, late])
+    speaking.start()
+    assert len(learned(60).targets["mark"]) == 2 * len(pack) + len(other)
 
 
 def test_pack_of_one_document_has_no_halves() -> None:

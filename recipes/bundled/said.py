@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import torch
 from interpunct.errors import told_in_a_line
 from interpunct.models import load
 from interpunct.models.torch_loop import compile_layers
+from interpunct.train.arrays import wait_for
 from interpunct.train.pack import Pack
 from interpunct.train.said import DIRECTIONS, ask, file_of
 from interpunct.train.states import Directions
@@ -53,20 +53,13 @@ def main() -> int:
             compile_layers(member.network)
     directions: Directions | None = None
     for name in given.packs:
-        _await(Path(name), given.wait)
+        wait_for([Path(name)], given.wait)
         pack, path = Pack.load(Path(name)), file_of(given.output, name)
         if given.states and directions is None:
             directions = _directions(file_of(given.output, DIRECTIONS), teacher, pack, given.states)
         ask(teacher, pack, path, directions)
         print(f"{path}: what {teacher.name} says of {len(pack):,} words", flush=True)
     return 0
-
-
-def _await(path: Path, seconds: float) -> None:
-    """Wait for a file, for so long at most; reading it says what is wrong."""
-    last = time.monotonic() + seconds
-    while not path.exists() and time.monotonic() < last:
-        time.sleep(min(0.5, seconds))
 
 
 def _directions(path: Path, teacher: Any, pack: Pack, numbers: int) -> Directions:

@@ -76,6 +76,8 @@ class DataConfig:
     """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
     said: tuple[str, ...] = ()
     """Folders with what teachers said of the packs (see `said`), instead of a teacher that is asked: their mean."""
+    wait: float = 0
+    """How many seconds to wait, once the text is read, for teachers who still speak; each must speak of each pack."""
     misheard: tuple[str, ...] = ()
     """What tells how a recogniser mishears words, so that the words of packs are: "corpus:split:track"."""
     documents: int | None = None
@@ -85,6 +87,8 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.lexicon_count < 1 or (self.documents is not None and self.documents < 1):
             raise ValueError("documents and lexicon_count must be at least 1")
+        if not self.wait >= 0:
+            raise ValueError(f"wait {self.wait} must not be negative")
 
 
 @dataclass(frozen=True)
@@ -212,7 +216,7 @@ def _encoded(settings: TrainConfig, model: Any, packs: Sequence[Pack]) -> Encode
     pack = Pack.joined(packs) if packs else None
     parts: list[Encoded] = []
     if settings.data.said:
-        parts.append(said.taught(model, settings.data.said, settings.data.train, packs))
+        parts.append(said.taught(model, settings.data.said, settings.data.train, packs, wait=settings.data.wait))
     elif settings.data.teacher is None:
         if pack is None or settings.data.tags or specs.unpacked(settings.data.train):
             parts.append(model.encode(chain(corpora_read(), tagged())))
@@ -270,8 +274,10 @@ def _check_packs(settings: TrainConfig, kind: Any) -> None:
         problems.append(f"data.teacher: {settings.data.teacher}: no such folder; train it first")
     if settings.data.said and (settings.data.teacher or specs.unpacked(settings.data.train) or settings.data.tags):
         problems.append("data.said: teachers spoke of packs; train on these alone, without data.teacher and data.tags")
-    elif settings.data.said:
+    elif settings.data.said and not settings.data.wait:
         problems += said.problems(settings.data.said, settings.data.train)
+    if settings.data.wait and not settings.data.said:
+        problems.append("data.wait: nobody is waited for without data.said")
     if problems:
         raise ConfigError(problems)
 

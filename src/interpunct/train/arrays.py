@@ -7,8 +7,10 @@ may wait for them, or somebody may stop it: a file that is there can be read.
 from __future__ import annotations
 
 import os
+import time
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +33,13 @@ def save_arrays(path: Path, arrays: dict[str, Any], *, compress: bool = True) ->
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def wait_for(paths: Iterable[Path], seconds: float) -> list[Path]:
+    """Wait until all of these files are there, for so long at most; return those that are not."""
+    last = time.monotonic() + seconds
+    missing = [path for path in paths if not path.exists()]
+    while missing and (left := last - time.monotonic()) > 0:
+        time.sleep(min(0.5, left))
+        missing = [path for path in missing if not path.exists()]
+    return missing

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpunct.errors import InputError
+from interpunct.errors import ConfigError, InputError
 from interpunct.models.encoded import Encoded, States
 from interpunct.models.model import Clitics
 from interpunct.models.scores import Chances
 from interpunct.train import distil
-from interpunct.train.arrays import UNREADABLE, save_arrays
+from interpunct.train.arrays import UNREADABLE, save_arrays, wait_for
 from interpunct.train.pack import Pack
 
 if TYPE_CHECKING:
@@ -71,11 +71,19 @@ def problems(folders: Iterable[str], train: Iterable[str]) -> list[str]:
     ]
 
 
-def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequence[Pack]) -> Encoded:
+def taught(
+    model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequence[Pack], *, wait: float = 0
+) -> Encoded:
     """Encode the packs of these names for a student, with what was said of each beside its labels.
 
-    A pack that is named several times is read once, and stands there as often.
+    A pack that is named several times is read once, and stands there as often. While it is encoded teachers may still
+    speak; they are then waited for, for so many seconds at most, until each has spoken of each pack.
     """
+    encoded = Pack.joined(packs).encoded(model.vocabulary, model.labels)
+    if wait:
+        awaited = dict.fromkeys(file_of(Path(folder), spec) for folder in folders for spec in train)
+        if missing := wait_for(awaited, wait):
+            raise ConfigError([f"data.said: {path} is not there after {wait:g} s" for path in missing])
     read: dict[str, Mapping[str, Chances]] = {}
     states: dict[str, tuple[int, States]] = {}
     for spec, pack in zip(train, packs, strict=True):
@@ -85,7 +93,6 @@ def taught(model: Any, folders: Sequence[str], train: Sequence[str], packs: Sequ
             if model.options.imitate:
                 states[spec] = _states(files, spec)
     targets = {task: np.concatenate([read[spec][task] for spec in train]) for task in model.labels}
-    encoded = Pack.joined(packs).encoded(model.vocabulary, model.labels)
     if len({directions for directions, _ in states.values()}) > 1:
         raise InputError("data.said has states in several directions; keep those of all packs in one folder")
     kept = np.concatenate([states[spec][1] for spec in train]) if states else None

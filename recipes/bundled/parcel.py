@@ -1,0 +1,128 @@
+"""Makes weights small enough to travel: bytes with a scale for each row, in parts of so many megabytes; and back.
+
+    python recipes/bundled/parcel.py pack runs/teacher/weights.pt parts --size 15
+    python recipes/bundled/parcel.py unpack parts runs/teacher/weights.pt
+
+For machines that are there for an hour, and that files go to and come from in pieces. Weights of a trained model (.pt)
+become a quarter as large, published ones (.npz) half; what is no matrix stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from interpunct.errors import InputError, told_in_a_line
+from interpunct.train.arrays import UNREADABLE, save_arrays
+
+_BYTES, _SCALES = "bytes of ", "scales of "
+_STEPS = 127
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@told_in_a_line
+def main() -> int:
+    """Pack or unpack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ways = parser.add_subparsers(dest="way", required=True)
+    there = ways.add_parser("pack", help="a file of weights to a folder of parts")
+    there.add_argument("weights", type=Path, metavar="FILE")
+    there.add_argument("parts", type=Path, metavar="DIR")
+    there.add_argument("--size", type=float, default=15, metavar="MB", help="of a part (%(default)s)")
+    back = ways.add_parser("unpack", help="a folder of parts to a file of weights")
+    back.add_argument("parts", type=Path, metavar="DIR")
+    back.add_argument("weights", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    if given.way == "pack":
+        if not given.size > 0:
+            parser.error(f"a part of {given.size:g} MB holds nothing")
+        pack(given.weights, given.parts, int(given.size * 1e6))
+    else:
+        unpack(given.parts, given.weights)
+    return 0
+
+
+def pack(weights: Path, parts: Path, size: int) -> None:
+    """Write weights as parts of so many bytes; parts that were there go."""
+    whole = io.BytesIO()
+    np.savez(whole, allow_pickle=False, **rounded(_read(weights)))
+    content = whole.getvalue()
+    parts.mkdir(parents=True, exist_ok=True)
+    for before in parts.glob("part-*-of-*"):
+        before.unlink()
+    begins = range(0, len(content), size)
+    for number, begin in enumerate(begins, start=1):
+        (parts / f"part-{number}-of-{len(begins)}").write_bytes(content[begin : begin + size])
+
+
+def unpack(parts: Path, weights: Path) -> None:
+    """Write what the parts hold as weights."""
+    found = {path.name: path for path in parts.glob("part-*-of-*")}
+    (count, *others) = {name.rpartition("-")[2] for name in found} or {"0"}
+    names = [f"part-{number}-of-{count}" for number in range(1, int(count) + 1)]
+    missing = [name for name in names if name not in found]
+    if others or missing or not names:
+        what = f"{', '.join(missing)} missing" if missing else "several packings" if others else "no parts"
+        raise InputError(f"{what} there; pack the weights again", path=str(parts))
+    try:
+        with np.load(io.BytesIO(b"".join(found[name].read_bytes() for name in names))) as arrays:
+            _write(weights, restored(dict(arrays)))
+    except UNREADABLE as error:
+        raise InputError(f"no weights in parts ({error}); pack them again", path=str(parts)) from None
+
+
+def rounded(arrays: Arrays) -> dict[str, Any]:
+    """Return matrices as bytes and scales, a scale for each row; other things as they are."""
+    found: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if array.ndim < 2 or array.dtype.kind != "f":
+            found[name] = array
+            continue
+        exact = array.astype(np.float32)
+        largest = np.abs(exact).max(axis=-1, keepdims=True)
+        scales = np.where(largest > 0, largest, 1) / _STEPS
+        found[_BYTES + name] = np.round(exact / scales).astype(np.int8)
+        found[_SCALES + name] = scales.astype(array.dtype)
+    return found
+
+
+def restored(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """Return matrices as they were, but for what rounding took."""
+    found = {name: array for name, array in arrays.items() if not name.startswith((_BYTES, _SCALES))}
+    for name, array in arrays.items():
+        if name.startswith(_BYTES):
+            matrix = name.removeprefix(_BYTES)
+            scales = arrays[_SCALES + matrix]
+            found[matrix] = (array.astype(np.float32) * scales.astype(np.float32)).astype(scales.dtype)
+    return found
+
+
+def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return dict(arrays)
+    import torch
+
+    return {name: value.numpy() for name, value in torch.load(path, map_location="cpu", weights_only=True).items()}
+
+
+def _write(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    if path.suffix == ".npz":
+        save_arrays(path, arrays, compress=False)
+        return
+    import torch
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

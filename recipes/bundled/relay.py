@@ -1,0 +1,141 @@
+"""Trains default 0.9.0 in one go on one GPU: teacher, answers, cut, and then itself in the time that is left.
+
+    python recipes/bundled/fetch.py mpnet
+    python recipes/bundled/pack.py spoken court ted books --spelled 0.3 --unapostrophed 0.04
+    python recipes/bundled/halves.py books
+    python recipes/bundled/relay.py --seconds 1700
+
+A stage begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`).
+Each writes a log of its own; where one fails, all stop. Files may come while it runs: MPNet is needed last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from interpunct.errors import InputError, told_in_a_line
+
+PYTHON = sys.executable
+INTERPUNCT = (PYTHON, "-m", "interpunct")
+SAID = (PYTHON, "recipes/bundled/said.py", "--compile")
+LEFT = "{left}"
+"""Stands in a command for the seconds that are left when it begins."""
+_RESERVE = 100
+"""Seconds of a last stage that it does not train: it reads text, is scored, and writes its weights."""
+_PAUSE = 0.2
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A command, when it can begin, and what its log is called."""
+
+    name: str
+    command: Sequence[str]
+    after: tuple[str, ...] = ()
+    """Stages that must have ended."""
+    needs: tuple[str, ...] = ()
+    """Files that must be there."""
+
+
+def packs(*names: str) -> tuple[str, ...]:
+    """Return the files of packs."""
+    return tuple(f"runs/packs/{name}.pack" for name in names)
+
+
+TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
+STAGES = (
+    Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8")),
+    Stage(
+        "said-default-8",
+        (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
+        after=("recover",),
+    ),
+    Stage(
+        "teacher-12",
+        (*INTERPUNCT, "train", "recipes/bundled/teacher-12.toml", "-o", "runs/teacher-12", "--set", "data.wait=600"),
+        needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz"),
+    ),
+    Stage(
+        "said-teacher-12",
+        (*SAID, "runs/teacher-12", *TALKS, *OTHERS, "-o", "runs/said/teacher-12"),
+        after=("teacher-12",),
+    ),
+    Stage(
+        "cut",
+        (PYTHON, "recipes/bundled/cut.py", "runs/teacher-12", "-o", "runs/cut", "--heads", "6", "--inner", "896",
+         "--windows", "512", "--graded", "160"),
+        after=("teacher-12",),
+    ),
+    Stage(
+        "default-10",
+        (*INTERPUNCT, "train", "recipes/bundled/default-10.toml", "-o", "runs/default-10", "--set", "data.wait=600",
+         "--set", f"train.seconds={LEFT}"),
+        after=("cut", "said-default-8"),
+    ),
+)  # fmt: skip
+
+
+@told_in_a_line
+def main() -> int:
+    """Run all stages."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, required=True, help="how long all of it may take")
+    parser.add_argument("--logs", type=Path, default=Path("runs/log"), metavar="DIR", help="(%(default)s)")
+    given = parser.parse_args()
+    begin = time.monotonic()
+
+    def told(what: str) -> None:
+        print(f"{time.monotonic() - begin:6.0f} s  {what}", flush=True)
+
+    relay(STAGES, given.logs, seconds=given.seconds, reserve=_RESERVE, told=told)
+    return 0
+
+
+def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float, told: Callable[[str], None]) -> None:
+    """Run stages, each as soon as it can begin; where one fails, or time is over, end the others."""
+    logs.mkdir(parents=True, exist_ok=True)
+    last, waiting, ended = time.monotonic() + seconds, list(stages), set[str]()
+    working: dict[str, subprocess.Popen[bytes]] = {}
+    with ExitStack() as opened:
+        opened.callback(lambda: _end_all(working.values()))
+        while waiting or working:
+            for name in [name for name, process in working.items() if process.poll() is not None]:
+                if working.pop(name).returncode:
+                    raise InputError(f"{name} failed:\n{_last_lines(logs / name)}", path=str(logs / name))
+                told(f"{name} has ended")
+                ended.add(name)
+            for stage in [each for each in waiting if ended.issuperset(each.after) and _all_there(each.needs)]:
+                waiting.remove(stage)
+                left = max(1, round(last - time.monotonic() - reserve))
+                command = [word.replace(LEFT, str(left)) for word in stage.command]
+                log = opened.enter_context((logs / stage.name).open("wb"))
+                working[stage.name] = subprocess.Popen(command, stdout=log, stderr=log)
+                told(f"{stage.name} begins")
+            if time.monotonic() > last:
+                raise InputError(f"{', '.join(working) or 'nothing'} still at work after {seconds:g} s")
+            time.sleep(_PAUSE)
+
+
+def _all_there(needs: Sequence[str]) -> bool:
+    return all(Path(path).exists() for path in needs)
+
+
+def _end_all(working: Iterable[subprocess.Popen[bytes]]) -> None:
+    for process in working:
+        process.terminate()
+
+
+def _last_lines(log: Path) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
