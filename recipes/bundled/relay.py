@@ -12,12 +12,14 @@ Each writes a log of its own; where one fails, all stop. Files may come while it
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from interpunct.errors import InputError, told_in_a_line
@@ -89,6 +91,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, required=True, help="how long all of it may take")
     parser.add_argument("--logs", type=Path, default=Path("runs/log"), metavar="DIR", help="(%(default)s)")
     given = parser.parse_args()
+    if there := [path for stage in STAGES for path in written(stage) if path.exists()]:
+        raise InputError(f"{', '.join(map(str, there))}: of an earlier run, and would be read; move them away")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an error, it ends the stages
     begin = time.monotonic()
 
     def told(what: str) -> None:
@@ -121,6 +126,11 @@ def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float
             if time.monotonic() > last:
                 raise InputError(f"{', '.join(working) or 'nothing'} still at work after {seconds:g} s")
             time.sleep(_PAUSE)
+
+
+def written(stage: Stage) -> list[Path]:
+    """Return where a stage writes: what follows -o."""
+    return [Path(path) for option, path in pairwise(stage.command) if option == "-o"]
 
 
 def _all_there(needs: Sequence[str]) -> bool:
