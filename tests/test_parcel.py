@@ -63,19 +63,44 @@ def test_command_carries_a_models_weights(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_parts_that_are_not_all_there_are_told(tmp_path: Path) -> None:
     np.savez(tmp_path / "weights.npz", **arrays())
-    parts = tmp_path / "parts"
+    parts, back = tmp_path / "parts", tmp_path / "back.npz"
+    parts.mkdir()
     with pytest.raises(InputError, match="no parts there"):
-        parcel.unpack(parts, tmp_path / "back.npz")
+        parcel.unpack(parts, back)
     parcel.pack(tmp_path / "weights.npz", parts, 1000)
-    whole = sorted(parts.iterdir())
+    (parts / "part-2-of-3.half").write_bytes(b"not yet here")
+    whole = sorted(parts.glob("part-?-of-?"))
     content = whole[1].read_bytes()
     whole[1].unlink()
-    with pytest.raises(InputError, match=f"{whole[1].name} missing"):
-        parcel.unpack(parts, tmp_path / "back.npz")
+    with pytest.raises(InputError, match=f"of {len(whole)} parts 2 missing"):
+        parcel.unpack(parts, back)
     whole[1].write_bytes(content[:-10])
     with pytest.raises(InputError, match="no weights in parts"):
-        parcel.unpack(parts, tmp_path / "back.npz")
+        parcel.unpack(parts, back)
     (parts / "part-1-of-1").write_bytes(content)
     with pytest.raises(InputError, match="several packings"):
-        parcel.unpack(parts, tmp_path / "back.npz")
-    assert not (tmp_path / "back.npz").exists()
+        parcel.unpack(parts, back)
+    assert not back.exists()
+
+
+def test_what_cannot_be_packed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save([1, 2], tmp_path / "list.pt")
+    np.savez(tmp_path / "inf.npz", a=np.full((2, 2), np.inf))
+    (tmp_path / "text.pt").write_text("no weights")
+    (tmp_path / "text.npz").write_text("no weights")
+    for name, what in (
+        ("list.pt", "no weights that can be packed"), ("text.pt", "no weights"), ("text.npz", "no weights"),
+        ("nowhere.pt", "No such file"), ("nowhere.npz", "No such file"), ("inf.npz", "a holds what is no number"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=what):
+            parcel.pack(tmp_path / name, tmp_path / "parts", 1000)
+    for size in ("0", "nan", "inf"):
+        monkeypatch.setattr("sys.argv", ["parcel.py", "pack", "a.pt", "parts", "--size", size])
+        with pytest.raises(SystemExit):
+            parcel.main()
+
+
+def test_small_rows_keep_their_numbers(tmp_path: Path) -> None:
+    small = {"m": np.array([[3e-6, -1e-6], [1.0, 0.5]], dtype=np.float16)}
+    back = parcel.restored(parcel.rounded(small))["m"]
+    np.testing.assert_allclose(back, small["m"], rtol=0.03)

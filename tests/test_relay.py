@@ -12,71 +12,102 @@ import pytest
 
 import relay as relay_module
 from interpunct import config
-from interpunct.errors import InputError
+from interpunct.errors import InputError, UnknownNameError
+from interpunct.models.folder import Description
+from interpunct.restore import PRETRAINED
 from interpunct.train import TrainConfig
-from relay import LEFT, STAGES, Stage, relay, written
+from relay import STAGES, UNTIL, Stage, check, relay, written
 
 
 def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
+def late(path: Path) -> tuple[str, ...]:
+    """Return a command that writes a file, if nobody ends it in two seconds."""
+    return python(f"import time; time.sleep(2); open({str(path)!r}, 'w')")
+
+
 def test_stages_begin_when_what_they_need_is_there(tmp_path: Path) -> None:
     made, told = tmp_path / "made", list[str]()
     stages = [
-        Stage("last", python(f"print({LEFT!r})".replace("'", "")), after=("first",), needs=(str(made),)),
+        Stage("last", python(f"print({UNTIL})"), after=("first",), needs=(str(made),)),
         Stage("maker", python(f"import time; time.sleep(1); open({str(made)!r}, 'w')")),
         Stage("first", python("print('one')")),
     ]
-    relay(stages, tmp_path / "logs", seconds=60, reserve=20, told=told.append)
+    moment = time.time() + 600 - 200
+    relay(stages, tmp_path / "logs", seconds=600, reserve=200, told=told.append)
     assert told[:2] == ["maker begins", "first begins"]
     assert told.index("first has ended") < told.index("last begins") < told.index("last has ended")
     assert made.exists()
-    assert 30 < int((tmp_path / "logs" / "last").read_text()) < 40
+    assert abs(int((tmp_path / "logs" / "last").read_text()) - moment) <= 2
 
 
 def test_failure_ends_the_others_and_shows_the_log(tmp_path: Path) -> None:
-    begin = time.monotonic()
     stages = [
-        Stage("long", python("import time; time.sleep(60)")),
+        Stage("long", late(tmp_path / "written")),
         Stage("wrong", python("raise SystemExit('no such text')")),
         Stage("never", python("print('begun')"), after=("wrong",)),
     ]
-    with pytest.raises(InputError, match=r"(?s)wrong failed:.*no such text"):
+    with pytest.raises(InputError, match=r"(?s)wrong failed with 1:.*no such text"):
         relay(stages, tmp_path, seconds=60, reserve=0, told=lambda _: None)
-    assert time.monotonic() - begin < 30
+    time.sleep(2.5)
+    assert not (tmp_path / "written").exists()
     assert not (tmp_path / "never").exists()
 
 
-def test_time_ends_what_still_works(tmp_path: Path) -> None:
-    stages = [Stage("long", python("import time; time.sleep(60)")), Stage("never", python(""), needs=("nowhere",))]
-    with pytest.raises(InputError, match="long still at work after 1 s"):
-        relay(stages, tmp_path, seconds=1, reserve=0, told=lambda _: None)
+def test_time_ends_what_still_works_and_tells_what_has_not_begun(tmp_path: Path) -> None:
+    stages = [Stage("long", late(tmp_path / "written")), Stage("never", python(""), needs=("nowhere",))]
+    with pytest.raises(InputError, match=r"after 0\.5 s long still at work, never not begun for want of nowhere"):
+        relay(stages, tmp_path, seconds=0.5, reserve=0, told=lambda _: None)
+    time.sleep(2.5)
+    assert not (tmp_path / "written").exists()
 
 
-def test_command_begins_anew_and_leaves_nothing_at_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_command_that_is_ended_leaves_nothing_at_work(tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
-    code = f"import time; open({str(begun)!r}, 'w'); time.sleep(5); open({str(ended)!r}, 'w')"
+    code = f"import time; open({str(begun)!r}, 'w'); time.sleep(4); open({str(ended)!r}, 'w')"
     (tmp_path / "alone.py").write_text(
-        f"import relay\nrelay.STAGES = (relay.Stage('long', {(*python(code), '-o', 'made')!r}),)\n"
-        "raise SystemExit(relay.main())\n"
+        "import relay\nrelay.check = lambda _: None\n"
+        f"relay.STAGES = (relay.Stage('long', {python(code)!r}),)\nraise SystemExit(relay.main())\n"
     )
-    here = str(Path(relay_module.__file__).parent)
+    there = [str(Path(relay_module.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, there))}
     command = [sys.executable, "alone.py", "--seconds", "60"]
-    running = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": here})
-    while not begun.exists():
-        time.sleep(0.1)
-    running.terminate()
+    running = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    try:
+        for _ in range(600):
+            if begun.exists():
+                break
+            assert running.poll() is None
+            time.sleep(0.1)
+    finally:
+        running.terminate()
     assert running.wait(30) == 1
-    time.sleep(5)
+    time.sleep(4)
+    assert begun.exists()
     assert not ended.exists()
-    (tmp_path / "runs" / "cut").mkdir(parents=True)
-    monkeypatch.setattr("sys.argv", ["relay.py", "--seconds", "60"])
-    assert relay_module.main() == 1
-    assert "runs/cut: of an earlier run" in capsys.readouterr().err
+
+
+def test_what_would_stop_a_later_stage_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    with pytest.raises(InputError, match="made: of an earlier run"):
+        check([Stage("writes", ("x", "-o", str(made)))])
+    monkeypatch.setattr("relay.TAUGHT_BY", "0.0.1")
+    with pytest.raises(InputError, match=r"default 0\.0\.1 teaches, and .* is bundled"):
+        check([Stage("writes", ("x", "-o", "elsewhere"))])
+    monkeypatch.setattr("relay.TAUGHT_BY", Description.load(PRETRAINED / "default").version)
+    recipe = tmp_path / "wrong.toml"
+    named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
+    recipe.write_text(named)
+    check([Stage("trains", ("train", str(recipe)))])
+    recipe.write_text(named + 'misheard = ["nobody:train:asr"]\n')
+    with pytest.raises(UnknownNameError, match="nobody"):
+        check([Stage("trains", ("train", str(recipe)))])
+    monkeypatch.setattr("sys.argv", ["relay.py", "--seconds", "10"])
+    with pytest.raises(SystemExit):
+        relay_module.main()
 
 
 def test_stages_of_default_read_what_those_before_write() -> None:

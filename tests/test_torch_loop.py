@@ -171,6 +171,17 @@ def test_fit_ends_with_its_time_at_a_low_rate() -> None:
         LoopOptions(seconds=0)
 
 
+def test_fit_ends_at_a_moment() -> None:
+    for left, least in ((1.5, 1.5), (-1000.0, 0.9)):  # when that is over, a second is left
+        started = time.monotonic()
+        losses(LoopOptions(epochs=1_000_000, until=time.time() + left, rate=0.1, device="cpu"))
+        assert least <= time.monotonic() - started < 10
+    with pytest.raises(ValueError, match="both say when to stop"):
+        LoopOptions(seconds=1, until=2)
+    with pytest.raises(ValueError, match="knows no end"):
+        LoopOptions(until=2, schedule="root", warmup=10)
+
+
 def test_rate_falls_with_the_steps_or_the_time_whichever_is_ahead() -> None:
     options = LoopOptions(warmup=0.0, epochs=1)
     clock = _Clock(None)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import pickle
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,10 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from interpunct.errors import InputError, told_in_a_line
+from interpunct.models.folder import written_whole
 from interpunct.train.arrays import UNREADABLE, save_arrays
 
-_BYTES, _SCALES = "bytes of ", "scales of "
+_BYTES, _SCALES, _KIND = "bytes of ", "scales of ", "kind of "
 _STEPS = 127
+_PART = re.compile(r"part-(\d+)-of-(\d+)")
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -42,8 +46,8 @@ def main() -> int:
     back.add_argument("weights", type=Path, metavar="FILE")
     given = parser.parse_args()
     if given.way == "pack":
-        if not given.size > 0:
-            parser.error(f"a part of {given.size:g} MB holds nothing")
+        if not 1e-6 <= given.size <= 1e6:
+            parser.error(f"parts of {given.size:g} MB cannot be; give their size in megabytes")
         pack(given.weights, given.parts, int(given.size * 1e6))
     else:
         unpack(given.parts, given.weights)
@@ -65,18 +69,21 @@ def pack(weights: Path, parts: Path, size: int) -> None:
 
 def unpack(parts: Path, weights: Path) -> None:
     """Write what the parts hold as weights."""
-    found = {path.name: path for path in parts.glob("part-*-of-*")}
-    (count, *others) = {name.rpartition("-")[2] for name in found} or {"0"}
-    names = [f"part-{number}-of-{count}" for number in range(1, int(count) + 1)]
-    missing = [name for name in names if name not in found]
-    if others or missing or not names:
-        what = f"{', '.join(missing)} missing" if missing else "several packings" if others else "no parts"
+    found = {tuple(map(int, name.groups())): path for path in parts.iterdir() if (name := _PART.fullmatch(path.name))}
+    counts = {count for _, count in found}
+    if len(counts) != 1:
+        what = "parts of several packings" if counts else "no parts"
         raise InputError(f"{what} there; pack the weights again", path=str(parts))
+    (count,) = counts
+    if missing := [number for number in range(1, count + 1) if (number, count) not in found]:
+        raise InputError(f"of {count} parts {', '.join(map(str, missing))} missing there", path=str(parts))
+    content = b"".join(found[number, count].read_bytes() for number in range(1, count + 1))
     try:
-        with np.load(io.BytesIO(b"".join(found[name].read_bytes() for name in names))) as arrays:
-            _write(weights, restored(dict(arrays)))
+        with np.load(io.BytesIO(content)) as arrays:
+            whole = restored(dict(arrays))
     except UNREADABLE as error:
         raise InputError(f"no weights in parts ({error}); pack them again", path=str(parts)) from None
+    _write(weights, whole)
 
 
 def rounded(arrays: Arrays) -> dict[str, Any]:
@@ -87,31 +94,37 @@ def rounded(arrays: Arrays) -> dict[str, Any]:
             found[name] = array
             continue
         exact = array.astype(np.float32)
+        if not np.isfinite(exact).all():
+            raise InputError(f"{name} holds what is no number")
         largest = np.abs(exact).max(axis=-1, keepdims=True)
         scales = np.where(largest > 0, largest, 1) / _STEPS
         found[_BYTES + name] = np.round(exact / scales).astype(np.int8)
-        found[_SCALES + name] = scales.astype(array.dtype)
+        found[_SCALES + name] = scales.astype(np.float32)
+        found[_KIND + name] = np.array(array.dtype.name)
     return found
 
 
 def restored(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     """Return matrices as they were, but for what rounding took."""
-    found = {name: array for name, array in arrays.items() if not name.startswith((_BYTES, _SCALES))}
+    found = {name: array for name, array in arrays.items() if not name.startswith((_BYTES, _SCALES, _KIND))}
     for name, array in arrays.items():
         if name.startswith(_BYTES):
             matrix = name.removeprefix(_BYTES)
-            scales = arrays[_SCALES + matrix]
-            found[matrix] = (array.astype(np.float32) * scales.astype(np.float32)).astype(scales.dtype)
+            found[matrix] = (array * arrays[_SCALES + matrix]).astype(str(arrays[_KIND + matrix]))
     return found
 
 
 def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
-    if path.suffix == ".npz":
-        with np.load(path) as arrays:
-            return dict(arrays)
-    import torch
+    try:
+        if path.suffix == ".npz":
+            with np.load(path) as arrays:
+                return dict(arrays)
+        import torch
 
-    return {name: value.numpy() for name, value in torch.load(path, map_location="cpu", weights_only=True).items()}
+        return {name: value.numpy() for name, value in torch.load(path, map_location="cpu", weights_only=True).items()}
+    except (*UNREADABLE, AttributeError, RuntimeError, pickle.UnpicklingError) as error:
+        reason = (str(error).splitlines() or [repr(error)])[0]
+        raise InputError(f"no weights that can be packed ({reason})", path=str(path)) from None
 
 
 def _write(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
@@ -121,7 +134,8 @@ def _write(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
     import torch
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path)
+    with written_whole(path) as unfinished:
+        torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, unfinished)
 
 
 if __name__ == "__main__":

@@ -6,32 +6,42 @@
     python recipes/bundled/relay.py --seconds 1700
 
 A stage begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`).
-Each writes a log of its own; where one fails, all stop. Files may come while it runs: MPNet is needed last.
+Each writes a log of its own; where one fails, all stop. Files that are not there yet are waited for, MPNet the longest;
+they must appear whole.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from interpunct import config
 from interpunct.errors import InputError, told_in_a_line
+from interpunct.models.folder import Description
+from interpunct.restore import PRETRAINED
+from interpunct.train import TrainConfig, misheard, specs
 
 PYTHON = sys.executable
 INTERPUNCT = (PYTHON, "-m", "interpunct")
 SAID = (PYTHON, "recipes/bundled/said.py", "--compile")
-LEFT = "{left}"
-"""Stands in a command for the seconds that are left when it begins."""
-_RESERVE = 100
-"""Seconds of a last stage that it does not train: it reads text, is scored, and writes its weights."""
+UNTIL = "{until}"
+"""Stands in a command for the moment, in seconds since 1970, at which it should be at its end."""
+_RESERVE = 40
+"""Seconds that the last stage has left then, in which it is scored and writes its weights."""
 _PAUSE = 0.2
+_PATIENCE = 10
+"""Seconds in which a stage that is told to end has to."""
+TAUGHT_BY = "0.8.0"
+"""The version of default that teaches this one: what is bundled until this one is."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ STAGES = (
     Stage(
         "default-10",
         (*INTERPUNCT, "train", "recipes/bundled/default-10.toml", "-o", "runs/default-10", "--set", "data.wait=600",
-         "--set", f"train.seconds={LEFT}"),
+         "--set", f"train.until={UNTIL}"),
         after=("cut", "said-default-8"),
     ),
 )  # fmt: skip
@@ -91,8 +101,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, required=True, help="how long all of it may take")
     parser.add_argument("--logs", type=Path, default=Path("runs/log"), metavar="DIR", help="(%(default)s)")
     given = parser.parse_args()
-    if there := [path for stage in STAGES for path in written(stage) if path.exists()]:
-        raise InputError(f"{', '.join(map(str, there))}: of an earlier run, and would be read; move them away")
+    if not (math.isfinite(given.seconds) and given.seconds > _RESERVE):
+        parser.error(f"in {given.seconds:g} s nothing can be trained")
+    check(STAGES)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an error, it ends the stages
     begin = time.monotonic()
 
@@ -103,28 +114,43 @@ def main() -> int:
     return 0
 
 
+def check(stages: Sequence[Stage]) -> None:
+    """Refuse what would stop a later stage, before hours are spent on those before it."""
+    if there := [path for stage in stages for path in written(stage) if path.exists()]:
+        raise InputError(f"{', '.join(map(str, there))}: of an earlier run, and would be read; move them away")
+    if (found := Description.load(PRETRAINED / "default").version) != TAUGHT_BY:
+        raise InputError(f"default {TAUGHT_BY} teaches, and {found} is bundled; check out a commit that has it")
+    for stage in stages:
+        for path in (word for word in stage.command if word.endswith(".toml")):
+            data = config.load(TrainConfig, path).data
+            specs.check(data.dev)
+            for spec in data.misheard:
+                misheard.check(spec)
+
+
 def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float, told: Callable[[str], None]) -> None:
     """Run stages, each as soon as it can begin; where one fails, or time is over, end the others."""
     logs.mkdir(parents=True, exist_ok=True)
-    last, waiting, ended = time.monotonic() + seconds, list(stages), set[str]()
+    last, until = time.monotonic() + seconds, round(time.time() + seconds - reserve)
+    waiting, ended = list(stages), set[str]()
     working: dict[str, subprocess.Popen[bytes]] = {}
     with ExitStack() as opened:
-        opened.callback(lambda: _end_all(working.values()))
+        opened.callback(lambda: _end(working.values()))
         while waiting or working:
             for name in [name for name, process in working.items() if process.poll() is not None]:
-                if working.pop(name).returncode:
-                    raise InputError(f"{name} failed:\n{_last_lines(logs / name)}", path=str(logs / name))
+                if code := working.pop(name).returncode:
+                    raise InputError(f"{name} failed with {code}:\n{_last_lines(logs / name)}", path=str(logs / name))
                 told(f"{name} has ended")
                 ended.add(name)
-            for stage in [each for each in waiting if ended.issuperset(each.after) and _all_there(each.needs)]:
+            for stage in [each for each in waiting if ended.issuperset(each.after) and not _missing(each)]:
                 waiting.remove(stage)
-                left = max(1, round(last - time.monotonic() - reserve))
-                command = [word.replace(LEFT, str(left)) for word in stage.command]
+                command = [word.replace(UNTIL, str(until)) for word in stage.command]
                 log = opened.enter_context((logs / stage.name).open("wb"))
                 working[stage.name] = subprocess.Popen(command, stdout=log, stderr=log)
                 told(f"{stage.name} begins")
-            if time.monotonic() > last:
-                raise InputError(f"{', '.join(working) or 'nothing'} still at work after {seconds:g} s")
+            if (waiting or working) and time.monotonic() > last:
+                left = [*(f"{name} still at work" for name in working), *map(_idle, waiting)]
+                raise InputError(f"after {seconds:g} s {', '.join(left)}")
             time.sleep(_PAUSE)
 
 
@@ -133,17 +159,28 @@ def written(stage: Stage) -> list[Path]:
     return [Path(path) for option, path in pairwise(stage.command) if option == "-o"]
 
 
-def _all_there(needs: Sequence[str]) -> bool:
-    return all(Path(path).exists() for path in needs)
+def _missing(stage: Stage) -> list[str]:
+    return [path for path in stage.needs if not Path(path).exists()]
 
 
-def _end_all(working: Iterable[subprocess.Popen[bytes]]) -> None:
+def _idle(stage: Stage) -> str:
+    missing = _missing(stage)
+    return f"{stage.name} not begun" + (f" for want of {' and '.join(missing)}" if missing else "")
+
+
+def _end(working: Collection[subprocess.Popen[bytes]]) -> None:
+    """End programs, and do not return before they have ended."""
     for process in working:
         process.terminate()
+    for process in working:
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _last_lines(log: Path) -> str:
-    """Return the last lines of a log."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,3 +163,15 @@ def load_lexicon(folder: Path) -> dict[str, str]:
         return {form.lower(): form for form in path.read_text(encoding="utf-8-sig").split()}
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a path to write a file to, which takes its place once all of it is there: nobody finds half of it."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")  # several may write the same file
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

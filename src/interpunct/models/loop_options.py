@@ -17,6 +17,8 @@ class LoopOptions:
     epochs: int = 10
     seconds: float | None = None
     """Stop after so long, though epochs are left; the rate falls with the time, so that it ends where it should."""
+    until: float | None = None
+    """Instead of `seconds`: stop at this moment, in seconds since 1970, however long reading the text has taken."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """What takes the steps. Muon takes those of matrices alone, and AdamW the others."""
     rate: float = 2e-3
@@ -47,8 +49,10 @@ class LoopOptions:
             raise ValueError(f"warmup {self.warmup}: a share below 1, or with the schedule root at least one step")
         if self.seconds is not None and not self.seconds > 0:
             raise ValueError(f"seconds {self.seconds} must be above 0; leave it out to train all epochs")
-        if self.seconds is not None and self.schedule == "root":
-            raise ValueError("seconds end a cosine; the schedule root knows no end")
+        if self.seconds is not None and self.until is not None:
+            raise ValueError("seconds and until both say when to stop; give one of them")
+        if (self.seconds or self.until) and self.schedule == "root":
+            raise ValueError("seconds and until end a cosine; the schedule root knows no end")
         if self.epochs < 0 or not 0 < self.rate <= _FASTEST or not self.clip > 0:
             raise ValueError(f"epochs must not be negative, rate above 0 and at most {_FASTEST}, clip above 0")
         if not 0 <= self.weight_decay <= 1 or not 0 <= self.seed < _SEEDS:

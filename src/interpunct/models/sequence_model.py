@@ -28,7 +28,7 @@ from interpunct.models.batch import piece_batch, window_scores
 from interpunct.models.context_options import ContextOptions, check_numbers
 from interpunct.models.dev_scores import dev_scores
 from interpunct.models.encoded import IGNORED, Encoded, Tagged, encode
-from interpunct.models.folder import PIECES, Description
+from interpunct.models.folder import PIECES, Description, written_whole
 from interpunct.models.imitation import Imitation
 from interpunct.models.known_labels import add_pairs, known_mean
 from interpunct.models.learner import Learner
@@ -384,13 +384,8 @@ class SequenceModel(Learner, ABC, Generic[Options]):
 
     def save_weights(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write weights of the model's network; whoever looks meanwhile finds all of these, or all of those before."""
-        unfinished = folder / f"{WEIGHTS}.unfinished"
-        try:
+        with written_whole(folder / WEIGHTS) as unfinished:
             torch.save({name: value.cpu() for name, value in weights.items()}, unfinished)
-            unfinished.replace(folder / WEIGHTS)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
 
     @classmethod
     def load(cls, folder: Path) -> Self:

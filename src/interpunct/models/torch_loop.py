@@ -64,7 +64,7 @@ def fit(
     device = choose_device(options.device)
     module.to(device)
     optimizers = _optimizers(module, options, device)
-    clock = _Clock(options.seconds)
+    clock = _Clock(options.seconds if options.until is None else max(1.0, options.until - time.time()))
     rates = _schedule(options, max(1, steps * options.epochs), clock)
     schedules = [torch.optim.lr_scheduler.LambdaLR(optimizer, rates) for optimizer in optimizers]
     averaged = copy.deepcopy(module) if options.average else module
@@ -120,7 +120,7 @@ def _optimizers(module: torch.nn.Module, options: LoopOptions, device: torch.dev
     made: list[torch.optim.Optimizer] = []
     if options.optimizer == "muon":
         tables = {id(table.weight) for table in module.modules() if isinstance(table, torch.nn.Embedding)}
-        inside = {name for name, each in learned.items() if each.ndim == 2 and id(each) not in tables}
+        inside = [name for name, each in learned.items() if each.ndim == 2 and id(each) not in tables]
         matrices = [learned.pop(name) for name in inside]
         if matrices:
             made.append(Muon(matrices, lr=options.rate, weight_decay=options.weight_decay))

@@ -6,7 +6,6 @@ may wait for them, or somebody may stop it: a file that is there can be read.
 
 from __future__ import annotations
 
-import os
 import time
 import zipfile
 import zlib
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from interpunct.models.folder import written_whole
 
 UNREADABLE = (
     OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, zipfile.BadZipFile,
@@ -25,14 +26,8 @@ UNREADABLE = (
 def save_arrays(path: Path, arrays: dict[str, Any], *, compress: bool = True) -> None:
     """Write arrays to a file; a folder that is not there is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")  # several may write the same file
-    try:
-        with unfinished.open("wb") as file:
-            (np.savez_compressed if compress else np.savez)(file, allow_pickle=False, **arrays)
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with written_whole(path) as unfinished, unfinished.open("wb") as file:
+        (np.savez_compressed if compress else np.savez)(file, allow_pickle=False, **arrays)
 
 
 def wait_for(paths: Iterable[Path], seconds: float) -> list[Path]:
