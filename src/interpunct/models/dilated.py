@@ -275,19 +275,21 @@ class Network(nn.Module):
         self.attention = nn.ModuleDict({str(after): Attention(options) for after in options.attention})
         self.heads = nn.ModuleDict({task: nn.Linear(options.width, size) for task, size in sizes.items()})
 
-    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
-        """Return each task's logits at each word's last piece."""
+    def looked_up(self, pieces: Tensor, before: Tensor) -> Tensor:
+        """Return what the tables hold of pieces (windows × pieces), each behind the one before it."""
         embedded = normalised(self.embedding(pieces))  # (windows, pieces, embedding)
         if self.pairs is not None:
-            before = F.pad(pieces[:, :-1], (1, 0), value=PAD)
             rows = (before * PAIR_FACTOR + pieces) % self.pairs.num_embeddings
             embedded = torch.cat([embedded, self.pairs(rows)], dim=-1)
-        absent = (torch.arange(pieces.shape[1], device=pieces.device) >= lengths[:, None])[:, :, None]
         rounds = self.options.rounded and self.training
         if self.options.table_bits == 4:
-            embedded = bounded(embedded * NIBBLE_GAIN, -8, 7, NIBBLE_STEP, rounds=rounds)
-        else:
-            embedded = bounded(embedded, -128, 127, STEP, rounds=rounds)
+            return bounded(embedded * NIBBLE_GAIN, -8, 7, NIBBLE_STEP, rounds=rounds)
+        return bounded(embedded, -128, 127, STEP, rounds=rounds)
+
+    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor) -> dict[str, Tensor]:
+        """Return each task's logits at each word's last piece."""
+        absent = (torch.arange(pieces.shape[1], device=pieces.device) >= lengths[:, None])[:, :, None]
+        embedded = self.looked_up(pieces, F.pad(pieces[:, :-1], (1, 0), value=PAD))
         embedded = self.dropout(embedded).masked_fill(absent, 0)
         states = self.stem(neighbours(embedded, self.options.kernel, 1))  # (windows, pieces, width)
         for block in self.piece_blocks:
