@@ -20,6 +20,7 @@ from interpunct.errors import InputError, told_in_a_line
 from interpunct.models import load
 from interpunct.models.dilated import Dilated
 from interpunct.models.folder import LEXICON, make_folder, take_along
+from interpunct.models.torch_loop import choose_device
 from interpunct.models.transformer import Transformer
 from interpunct.train.pack import Pack
 from interpunct.train.reread import with_pieces_of
@@ -39,7 +40,9 @@ def main() -> int:
     parser.add_argument("--table-bits", type=int, default=8, choices=(4, 8), help="of a number (%(default)s)")
     parser.add_argument("--packs", nargs="+", default=PACKS, metavar="PACK", help="what it learns from (%(default)s)")
     parser.add_argument("--words", type=int, default=20_000_000, help="of all packs together (%(default)s)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
+    device = choose_device(given.device)
     begin = time.monotonic()
     model: Any = load(given.model)
     knowing: Any = load(given.of)
@@ -53,7 +56,7 @@ def main() -> int:
     pack = Pack.joined([some(pack, int(share * len(pack))) for pack in packs])
     sizes = {"embedding": given.embedding, "pairs": given.pairs, "table_bits": given.table_bits}
     made = with_pieces_of(
-        model, knowing, pack, sizes,
+        model, knowing, pack, sizes, device=device,
         told=lambda what: print(f"{time.monotonic() - begin:5.0f} s  {what}", flush=True),
     )  # fmt: skip
     folder = make_folder(given.output)

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from interpunct.errors import ModelError
 from interpunct.models.dilated import Dilated, Network
-from interpunct.models.encoded import Encoded
 from interpunct.models.torch_loop import shuffled
 from interpunct.models.transformer import Transformer
 from interpunct.train.pack import Pack
@@ -56,9 +53,11 @@ def with_pieces_of(
     sizes: Mapping[str, Any],
     course: Course = Course(),
     *,
+    device: torch.device | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> Dilated:
     """Return the model as it reads a transformer's pieces, with options of these sizes; the pack is read once."""
+    device = device or torch.device("cpu")
     if model.options.piece_dilations:
         raise ModelError(f"{model.name} has blocks over pieces, which know nothing of others; take one without")
     options = {**model.description.options, **sizes, "vocabulary": len(knowing.vocabulary)}
@@ -69,43 +68,52 @@ def with_pieces_of(
         kept = {name: value for name, value in model.network.state_dict().items() if not name.startswith(_FIRST)}
         vectors = strongest(knowing.network.get_parameter("embedding.weight").detach().float(), made.options.embedding)
         made.network.load_state_dict({**own, **kept, "embedding.weight": vectors})
-        _fit(made, model, pack, course, told)
-    made.network.eval()
+        _fit(made, model, pack, course, device, told)
+    made.network.eval().cpu()
     return made
 
 
-def _fit(made: Dilated, model: Dilated, pack: Pack, course: Course, told: Callable[[str], None]) -> None:
+def _fit(
+    made: Dilated, model: Dilated, pack: Pack, course: Course, device: torch.device, told: Callable[[str], None]
+) -> None:
     """Let the new first part learn what the old one says of each word of a pack."""
-    new, old = (pack.encoded(each.vocabulary, {}) for each in (made, model))
-    side = max(made.options.kernel, model.options.kernel)
-    words = len(new) - 2 * side
+    new, old = (_First(each, pack, device) for each in (made, model))
+    side = max(new.side, old.side) + 1  # words at either end have too few beside them
+    words = len(pack) - 2 * side
     if words < course.batch:
-        raise ModelError(f"a pack of {len(new)} words is too short to learn from; give more")
+        raise ModelError(f"a pack of {len(pack)} words is too short to learn from; give more")
     made.network.train()
-    model.network.eval()
     learning = [value for name, value in made.network.named_parameters() if name.startswith(_FIRST)]
     optimizer = torch.optim.Adam(learning, lr=course.rate)
     steps = -(-words // course.batch)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    lost = spread = 0.0
+    lost = spread = torch.zeros((), device=device)
     for step, drawn in enumerate(shuffled(words, course.batch, seed=course.seed), start=1):
-        chosen = drawn.numpy() + side
+        chosen = drawn.to(device) + side
         with torch.no_grad():
-            right = _said(model, old, chosen)
-        loss = F.mse_loss(_said(made, new, chosen), right)
+            right = old.says(chosen)
+        loss = F.mse_loss(new.says(chosen), right)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
-        lost, spread = lost + float(loss.detach()), spread + float(right.var(dim=0).mean())
+        lost, spread = lost + loss.detach(), spread + right.var(dim=0).mean()
         if step % _TOLD == 0 or step == steps:
-            told(f"{step * course.batch:,} words, {lost / spread:.3f} of what the states differ by is lost")
-            lost = spread = 0.0
+            told(f"{step * course.batch:,} words, {float(lost / spread):.3f} of what the states differ by is lost")
+            lost = spread = torch.zeros((), device=device)
 
 
-def _said(model: Dilated, encoded: Encoded, words: npt.NDArray[np.int64]) -> Tensor:
-    """Return what the first convolution says at each of these words' last piece (words × width)."""
-    network, side = cast(Network, model.network), model.options.kernel // 2
-    around = encoded.ends[words + 1][:, None] - 1 + np.arange(-side - 1, side + 1)
-    pieces = torch.from_numpy(encoded.pieces[around])
-    return cast(Tensor, network.stem(network.looked_up(pieces[:, 1:], pieces[:, :-1]).flatten(1)))
+class _First:
+    """What the first part of a stack says of a pack's words."""
+
+    def __init__(self, model: Dilated, pack: Pack, device: torch.device) -> None:
+        encoded = pack.encoded(model.vocabulary, {})
+        self.network = cast(Network, model.network.to(device))
+        self.side = model.options.kernel // 2
+        self._pieces, self._ends = (torch.from_numpy(array).to(device) for array in (encoded.pieces, encoded.ends))
+        self._around = torch.arange(-self.side - 1, self.side + 1, device=device)
+
+    def says(self, words: Tensor) -> Tensor:
+        """Return the first convolution's states at these words' last pieces (words × width)."""
+        pieces = self._pieces[self._ends[words + 1][:, None] - 1 + self._around]
+        return cast(Tensor, self.network.stem(self.network.looked_up(pieces[:, 1:], pieces[:, :-1]).flatten(1)))
