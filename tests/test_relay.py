@@ -94,10 +94,11 @@ def test_what_would_stop_a_later_stage_is_told_at_once(tmp_path: Path, monkeypat
     made.mkdir()
     with pytest.raises(InputError, match="made: of an earlier run"):
         check([Stage("writes", ("x", "-o", str(made)))])
-    monkeypatch.setattr("relay.TAUGHT_BY", "0.0.1")
-    with pytest.raises(InputError, match=r"default 0\.0\.1 teaches, and .* is bundled"):
+    bundled = {name: Description.load(PRETRAINED / name).version for name in ("default", "fast")}
+    monkeypatch.setattr("relay.BUNDLED", bundled | {"fast": "0.0.1"})
+    with pytest.raises(InputError, match=r"fast 0\.0\.1 is gone on from, and .* is bundled"):
         check([Stage("writes", ("x", "-o", "elsewhere"))])
-    monkeypatch.setattr("relay.TAUGHT_BY", Description.load(PRETRAINED / "default").version)
+    monkeypatch.setattr("relay.BUNDLED", bundled)
     recipe = tmp_path / "wrong.toml"
     named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
     recipe.write_text(named)
@@ -115,7 +116,7 @@ def test_stages_of_default_read_what_those_before_write() -> None:
     assert all(name in names[:place] for place, stage in enumerate(STAGES) for name in stage.after)
     made = {str(path) for stage in STAGES for path in written(stage)}
     recipes = {stage.name: word for stage in STAGES for word in stage.command if word.endswith(".toml")}
-    assert sorted(recipes) == ["default-10", "teacher-12"]
+    assert sorted(recipes) == ["default-10", "fast-7", "teacher-12"]
     for path in recipes.values():
         settings = config.load(TrainConfig, Path(__file__).parents[1] / path)
         assert made.issuperset(settings.data.said)

@@ -1,11 +1,12 @@
-"""Trains default 0.9.0 in one go on one GPU: teacher, answers, cut, and then itself in the time that is left.
+"""Trains default 0.9.0 and fast 0.8.0 in one go on one GPU.
 
     python recipes/bundled/fetch.py mpnet
     python recipes/bundled/pack.py spoken court ted books --spelled 0.3 --unapostrophed 0.04
     python recipes/bundled/halves.py books
     python recipes/bundled/relay.py --seconds 1700
 
-A stage begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`).
+Default's teacher, what it says, the cut, and default itself in the time that is left; beside its teacher fast. A stage
+begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`).
 Each writes a log of its own; where one fails, all stop. Files that are not there yet are waited for, MPNet the longest;
 they must appear whole.
 """
@@ -40,8 +41,8 @@ _RESERVE = 40
 _PAUSE = 0.2
 _PATIENCE = 10
 """Seconds in which a stage that is told to end has to."""
-TAUGHT_BY = "0.8.0"
-"""The version of default that teaches this one: what is bundled until this one is."""
+BUNDLED = {"default": "0.8.0", "fast": "0.7.0"}
+"""The versions that teach and that are gone on from: those that are bundled until these are."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def packs(*names: str) -> tuple[str, ...]:
 TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
 STAGES = (
     Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8")),
+    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-5")),
     Stage(
         "said-default-8",
         (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
@@ -73,6 +75,19 @@ STAGES = (
         "teacher-12",
         (*INTERPUNCT, "train", "recipes/bundled/teacher-12.toml", "-o", "runs/teacher-12", "--set", "data.wait=600"),
         needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz"),
+    ),
+    Stage(
+        "reread",
+        (PYTHON, "recipes/bundled/reread.py", "runs/fast-5", "--of", "runs/default-8", "-o", "runs/reread",
+         "--table-bits", "4", "--pairs", "40000"),
+        after=("recover", "recover-fast"),
+        needs=packs("ted", "spoken", "court"),
+    ),
+    Stage(
+        "fast-7",
+        (*INTERPUNCT, "train", "recipes/bundled/fast-7.toml", "-o", "runs/fast-7", "--set", "data.wait=600"),
+        after=("reread",),
+        needs=(*TALKS, *OTHERS),
     ),
     Stage(
         "said-teacher-12",
@@ -118,8 +133,9 @@ def check(stages: Sequence[Stage]) -> None:
     """Refuse what would stop a later stage, before hours are spent on those before it."""
     if there := [path for stage in stages for path in written(stage) if path.exists()]:
         raise InputError(f"{', '.join(map(str, there))}: of an earlier run, and would be read; move them away")
-    if (found := Description.load(PRETRAINED / "default").version) != TAUGHT_BY:
-        raise InputError(f"default {TAUGHT_BY} teaches, and {found} is bundled; check out a commit that has it")
+    for name, version in BUNDLED.items():
+        if (found := Description.load(PRETRAINED / name).version) != version:
+            raise InputError(f"{name} {version} is gone on from, and {found} is bundled; check out a commit with it")
     for stage in stages:
         for path in (word for word in stage.command if word.endswith(".toml")):
             data = config.load(TrainConfig, path).data
