@@ -16,7 +16,7 @@ from interpunct.labels import parse_tokens  # noqa: E402
 from interpunct.models import load, type_named  # noqa: E402
 from interpunct.train import distil  # noqa: E402
 from interpunct.train.pack import Pack  # noqa: E402
-from interpunct.train.reread import Course, strongest, with_pieces_of  # noqa: E402
+from interpunct.train.reread import Course, strongest, used, with_pieces_of  # noqa: E402
 from interpunct.transcript import Transcript  # noqa: E402
 
 LABELS = {"mark": ("", ",", "."), "case": ("lower", "sentence", "upper", "single", "mixed")}
@@ -47,7 +47,11 @@ def stack() -> Any:
 @pytest.fixture(scope="module")
 def knowing() -> Any:
     """A transformer that has each word whole."""
-    return made("transformer", 200, width=16, heads=2, layers=1, inner=8)
+    return made("transformer", 200, width=16, heads=2, layers=4, inner=8)
+
+
+def table(knowing: Any) -> Any:
+    return knowing.network.embedding.weight.detach()
 
 
 def test_strongest_directions_tell_most_of_vectors() -> None:
@@ -63,10 +67,27 @@ def test_strongest_directions_tell_most_of_vectors() -> None:
         strongest(table, 13)
 
 
+def test_pieces_are_what_layers_hold_of_them(knowing: Any) -> None:
+    windows = torch.from_numpy(np.random.default_rng(1).integers(2, 12, (40, 30)))
+    found = used(knowing, windows)
+    assert found.shape == (len(knowing.vocabulary), 16 * 2)  # the first layer, and the second
+    with torch.no_grad():
+        first = knowing.network.layers[0](knowing.network.embedded(windows), None)
+    torch.testing.assert_close(found[5, :16], first[windows == 5].mean(dim=0), atol=0.15, rtol=0)
+    assert float((found[5] - found[6]).abs().max()) > 0.3
+    seen = torch.zeros(len(found), dtype=torch.bool)
+    seen[2:12] = True
+    assert torch.isfinite(found).all()
+    assert float(found[~seen].std()) > 0
+    assert not knowing.network.layers[0]._forward_hooks
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 def test_stack_says_nearly_what_it_said(stack: Any, knowing: Any, bits: int) -> None:
     sizes, lines = {"embedding": 12, "pairs": 100, "table_bits": bits}, list[str]()
-    new = with_pieces_of(stack, knowing, pack_of(20_000), sizes, Course(rate=2e-2, batch=64), told=lines.append)
+    new = with_pieces_of(
+        stack, knowing, pack_of(20_000), table(knowing), sizes, Course(rate=2e-2, batch=64), told=lines.append
+    )
     assert "of what the states differ by is lost" in lines[-1]
     held = pack_of(300, seed=9)
     before, after = (distil.asked(model, held)["mark"].astype(np.float32) for model in (stack, new))
@@ -83,10 +104,10 @@ def test_stack_says_nearly_what_it_said(stack: Any, knowing: Any, bits: int) -> 
 
 def test_what_cannot_be_is_told(stack: Any, knowing: Any) -> None:
     with pytest.raises(ModelError, match="too short"):
-        with_pieces_of(stack, knowing, pack_of(20), {})
+        with_pieces_of(stack, knowing, pack_of(20), table(knowing), {})
     deep = made("dilated", 40, embedding=8, pairs=0, width=16, dilations=(1,), piece_dilations=(1,))
     with pytest.raises(ModelError, match="blocks over pieces"):
-        with_pieces_of(deep, knowing, pack_of(20), {})
+        with_pieces_of(deep, knowing, pack_of(20), table(knowing), {})
 
 
 def test_command_writes_a_model_that_goes_on(
@@ -100,7 +121,18 @@ def test_command_writes_a_model_that_goes_on(
 
     def run(model: str, of: str, output: str) -> int:
         given = [str(tmp_path / model), "--of", str(tmp_path / of), "-o", str(tmp_path / output)]
-        sizes = ["--embedding", "8", "--pairs", "50", "--packs", str(tmp_path / "a.pack"), "--words", "1000000"]
+        sizes = [
+            "--embedding",
+            "8",
+            "--pairs",
+            "50",
+            "--packs",
+            str(tmp_path / "a.pack"),
+            "--words",
+            "1000000",
+            "--windows",
+            "9",
+        ]
         monkeypatch.setattr("sys.argv", ["reread.py", *given, *sizes])
         return command.main()
 

@@ -79,7 +79,7 @@ STAGES = (
     Stage(
         "reread",
         (PYTHON, "recipes/bundled/reread.py", "runs/fast-5", "--of", "runs/default-8", "-o", "runs/reread",
-         "--table-bits", "4", "--pairs", "40000"),
+         "--table-bits", "4", "--pairs", "40000", "--windows", "20000"),
         after=("recover", "recover-fast"),
         needs=packs("ted", "spoken", "court"),
     ),

@@ -22,8 +22,9 @@ from interpunct.models.dilated import Dilated
 from interpunct.models.folder import LEXICON, make_folder, take_along
 from interpunct.models.torch_loop import choose_device
 from interpunct.models.transformer import Transformer
+from interpunct.train.drawn import drawn
 from interpunct.train.pack import Pack
-from interpunct.train.reread import with_pieces_of
+from interpunct.train.reread import used, with_pieces_of
 
 PACKS = ("runs/packs/ted.pack", "runs/packs/spoken.pack", "runs/packs/court.pack")
 
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--table-bits", type=int, default=8, choices=(4, 8), help="of a number (%(default)s)")
     parser.add_argument("--packs", nargs="+", default=PACKS, metavar="PACK", help="what it learns from (%(default)s)")
     parser.add_argument("--words", type=int, default=20_000_000, help="of all packs together (%(default)s)")
+    parser.add_argument("--windows", type=int, default=1500, help="in which the transformer is looked at (%(default)s)")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (%(default)s)")
     given = parser.parse_args()
     device = choose_device(given.device)
@@ -51,14 +53,17 @@ def main() -> int:
             raise InputError(f"not of the type {kind.TYPE}; recover it first, if it is exported", path=str(path))
     if given.output.resolve() in (given.model.resolve(), given.of.resolve()):
         raise InputError("it would be written over; give another folder", path=str(given.output))
+
+    def told(what: str) -> None:
+        print(f"{time.monotonic() - begin:5.0f} s  {what}", flush=True)
+
     packs = [Pack.load(Path(name)) for name in given.packs]
+    vectors = used(knowing.to(given.device), drawn(knowing, packs, given.windows).to(device)).cpu()
+    told("it is known what pieces are")
     share = min(1.0, given.words / sum(map(len, packs)))
     pack = Pack.joined([some(pack, int(share * len(pack))) for pack in packs])
     sizes = {"embedding": given.embedding, "pairs": given.pairs, "table_bits": given.table_bits}
-    made = with_pieces_of(
-        model, knowing, pack, sizes, device=device,
-        told=lambda what: print(f"{time.monotonic() - begin:5.0f} s  {what}", flush=True),
-    )  # fmt: skip
+    made = with_pieces_of(model, knowing, pack, vectors, sizes, device=device, told=told)
     folder = make_folder(given.output)
     made.save(folder)
     take_along(given.model, folder, (LEXICON,))

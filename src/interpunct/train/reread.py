@@ -1,8 +1,9 @@
 """A trained stack of dilated convolutions learns to read other pieces: a transformer's, with what it knows of them.
 
 In: the stack, the transformer, and a pack. Out: the same stack behind new tables of pieces and pairs and a new first
-convolution, which give words the states that they had. A stack that learned its pieces from its own text alone knows
-little of rare words, most of which it reads in parts; a published encoder has met them in much more text.
+convolution, which give words the states that they had. Its vectors of pieces are what the transformer's first layers
+hold of each while they read. A stack that learned its pieces from its own text alone knows little of rare words, most
+of which it reads in parts; a published encoder has met them in much more text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch.nn import functional as F
 from interpunct.errors import ModelError
 from interpunct.models.dilated import Dilated, Network
 from interpunct.models.torch_loop import shuffled
+from interpunct.models.transformer import Network as TransformerNetwork
 from interpunct.models.transformer import Transformer
 from interpunct.train.pack import Pack
 
@@ -25,6 +27,12 @@ _FIRST = ("embedding.", "pairs.", "stem.")
 """What is new of the network; all else stays as it is."""
 _TOLD = 200
 """Steps between two lines of progress."""
+_DEPTHS = (1 / 6, 1 / 3, 7 / 12)
+"""How deep the layers lie whose states say what a piece is."""
+_WINDOWS = 16
+"""Windows that are read at a time."""
+_ENOUGH, _LUCK, _DRAWN_IN = 200, 10, 5.0
+"""Places that say all of a piece; places of average luck that are added to its own; what keeps a sum from nothing."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,38 @@ class Course:
     batch: int = 2048
     """Words of a step."""
     seed: int = 1
+
+
+@torch.no_grad()
+def used(knowing: Transformer, windows: Tensor) -> Tensor:
+    """Return what pieces are to a transformer as it reads these windows: means of their states after some layers.
+
+    Of a piece that hardly stands there, what its own vector lets expect (pieces × numbers of all these layers).
+    """
+    network = cast(TransformerNetwork, knowing.network)
+    own = network.embedding.weight.float()
+    heard: list[Tensor] = []
+    depths = sorted({max(1, round(share * len(network.layers))) for share in _DEPTHS})
+    hooks = [
+        network.layers[depth - 1].register_forward_hook(lambda _, __, state: heard.append(state)) for depth in depths
+    ]
+    sums = torch.zeros(len(own), own.shape[1] * len(depths), device=own.device)
+    counts = torch.zeros(len(own), 1, device=own.device)
+    try:
+        for batch in torch.split(windows, _WINDOWS):
+            heard.clear()
+            network.states(batch, None)
+            sums.index_add_(0, batch.flatten(), torch.cat(heard, dim=-1).flatten(0, 1).float())
+            counts.index_add_(0, batch.flatten(), torch.ones(batch.numel(), 1, device=own.device))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    means = sums / counts.clamp(min=1)
+    known = torch.cat([own, torch.ones_like(counts)], dim=1)
+    weighed = (known * counts.clamp(max=_ENOUGH)).T
+    drawn_in = _DRAWN_IN * torch.eye(known.shape[1], device=own.device)
+    expected = known @ torch.linalg.solve(weighed @ known + drawn_in, weighed @ means)
+    return cast(Tensor, (sums + _LUCK * expected) / (counts + _LUCK))
 
 
 def strongest(table: Tensor, numbers: int) -> Tensor:
@@ -50,13 +90,17 @@ def with_pieces_of(
     model: Dilated,
     knowing: Transformer,
     pack: Pack,
+    vectors: Tensor,
     sizes: Mapping[str, Any],
     course: Course = Course(),
     *,
     device: torch.device | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> Dilated:
-    """Return the model as it reads a transformer's pieces, with options of these sizes; the pack is read once."""
+    """Return the model as it reads a transformer's pieces, with options of these sizes; the pack is read once.
+
+    Of the pieces' vectors the strongest directions are taken.
+    """
     device = device or torch.device("cpu")
     if model.options.piece_dilations:
         raise ModelError(f"{model.name} has blocks over pieces, which know nothing of others; take one without")
@@ -66,8 +110,7 @@ def with_pieces_of(
         made = Dilated(replace(model.description, options=options), knowing.vocabulary)
         own = made.network.state_dict()
         kept = {name: value for name, value in model.network.state_dict().items() if not name.startswith(_FIRST)}
-        vectors = strongest(knowing.network.get_parameter("embedding.weight").detach().float(), made.options.embedding)
-        made.network.load_state_dict({**own, **kept, "embedding.weight": vectors})
+        made.network.load_state_dict({**own, **kept, "embedding.weight": strongest(vectors, made.options.embedding)})
         _fit(made, model, pack, course, device, told)
     made.network.eval().cpu()
     return made
