@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import relay as relay_module
 from interpunct import config
-from interpunct.errors import InputError, UnknownNameError
+from interpunct.errors import ConfigError, InputError, UnknownNameError
 from interpunct.models.folder import Description
 from interpunct.restore import PRETRAINED
 from interpunct.train import TrainConfig
@@ -54,6 +55,21 @@ def test_failure_ends_the_others_and_shows_the_log(tmp_path: Path) -> None:
     time.sleep(2.5)
     assert not (tmp_path / "written").exists()
     assert not (tmp_path / "never").exists()
+
+
+def test_failure_beside_leaves_the_others_at_work(tmp_path: Path) -> None:
+    told = list[str]()
+    stages = [
+        Stage("wrong", python("raise SystemExit('no such text')"), beside=True),
+        Stage("second", python("print('begun')"), after=("wrong",), beside=True),
+        Stage("third", python("print('begun')"), after=("second",), beside=True),
+        Stage("long", late(tmp_path / "written")),
+    ]
+    relay(stages, tmp_path, seconds=60, reserve=0, told=told.append)
+    assert (tmp_path / "written").exists()
+    assert [line.splitlines()[0] for line in told] == [
+        "wrong begins", "long begins", "wrong failed with 1:", "long has ended"
+    ]  # fmt: skip
 
 
 def test_time_ends_what_still_works_and_tells_what_has_not_begun(tmp_path: Path) -> None:
@@ -103,6 +119,9 @@ def test_what_would_stop_a_later_stage_is_told_at_once(tmp_path: Path, monkeypat
     named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
     recipe.write_text(named)
     check([Stage("trains", ("train", str(recipe)))])
+    timed = (str(recipe), "--set", "train.seconds=5", "--set", f"train.until={UNTIL}")
+    with pytest.raises(ConfigError, match="both say when to stop"):
+        check([Stage("trains", timed)])
     recipe.write_text(named + 'misheard = ["nobody:train:asr"]\n')
     with pytest.raises(UnknownNameError, match="nobody"):
         check([Stage("trains", ("train", str(recipe)))])
@@ -117,8 +136,11 @@ def test_stages_of_default_read_what_those_before_write() -> None:
     made = {str(path) for stage in STAGES for path in written(stage)}
     recipes = {stage.name: word for stage in STAGES for word in stage.command if word.endswith(".toml")}
     assert sorted(recipes) == ["default-10", "fast-7", "teacher-12"]
-    for path in recipes.values():
-        settings = config.load(TrainConfig, Path(__file__).parents[1] / path)
+    for name, path in recipes.items():
+        (stage,) = [stage for stage in STAGES if stage.name == name]
+        overrides = [value for option, value in pairwise(stage.until(1_800_000_000)) if option == "--set"]
+        settings = config.load(TrainConfig, Path(__file__).parents[1] / path, overrides)
+        assert (settings.train.seconds is None) == (settings.train.until is not None) == (name == "default-10")
         assert made.issuperset(settings.data.said)
         assert settings.model.start is None or settings.model.start in made
         told = {word for stage in STAGES for word in stage.command if stage.name.startswith("said")}

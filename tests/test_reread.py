@@ -41,7 +41,8 @@ def made(kind: str, vocabulary: int, **options: Any) -> Any:
 @pytest.fixture(scope="module")
 def stack() -> Any:
     """One whose words are mostly in parts."""
-    return made("dilated", 40, embedding=8, pairs=64, pair_embedding=4, width=16, dilations=(1, 2), inner=8)
+    shape = {"width": 16, "dilations": (1, 2), "inner": 8, "inner_kernel": 3, "shifted": True, "signed": True}
+    return made("dilated", 40, embedding=8, pairs=64, pair_embedding=4, rounded=True, **shape)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_stack_says_nearly_what_it_said(stack: Any, knowing: Any, bits: int) -> 
     other = distil.asked(made("dilated", 60, embedding=8, pairs=0, width=16, dilations=(1, 2), inner=8), held)["mark"]
     near = np.abs(before - after).mean()
     assert near < 0.3 * np.abs(before - before.mean(axis=0)).mean()
-    assert near < 0.1 * np.abs(before - other.astype(np.float32)).mean()
+    assert near < 0.2 * np.abs(before - other.astype(np.float32)).mean()
     assert new.options.vocabulary == len(knowing.vocabulary) == len(new.vocabulary)
     assert (new.options.embedding, new.options.pairs, new.options.width) == (12, 100, 16)
     for name, value in stack.network.state_dict().items():
@@ -105,6 +106,12 @@ def test_stack_says_nearly_what_it_said(stack: Any, knowing: Any, bits: int) -> 
 def test_what_cannot_be_is_told(stack: Any, knowing: Any) -> None:
     with pytest.raises(ModelError, match="too short"):
         with_pieces_of(stack, knowing, pack_of(20), table(knowing), {})
+    split = made("dilated", 40, embedding=8, pairs=0, width=16, dilations=(1,), clitics="split")
+    with pytest.raises(ModelError, match="splits clitics"):
+        with_pieces_of(split, knowing, pack_of(20), table(knowing), {})
+    glancing = made("transformer", 200, width=16, heads=2, layers=4, inner=8, glance=2)
+    with pytest.raises(ModelError, match="glances"):
+        used(glancing, torch.ones(1, 4, dtype=torch.int64))
     deep = made("dilated", 40, embedding=8, pairs=0, width=16, dilations=(1,), piece_dilations=(1,))
     with pytest.raises(ModelError, match="blocks over pieces"):
         with_pieces_of(deep, knowing, pack_of(20), table(knowing), {})

@@ -134,8 +134,8 @@ def _write(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
     import torch
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as unfinished:
-        torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, unfinished)
+    with written_whole(path) as unfinished, unfinished.open("wb") as file:
+        torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, file)
 
 
 if __name__ == "__main__":

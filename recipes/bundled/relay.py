@@ -6,9 +6,9 @@
     python recipes/bundled/relay.py --seconds 1700
 
 Default's teacher, what it says, the cut, and default itself in the time that is left; beside its teacher fast. A stage
-begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`).
-Each writes a log of its own; where one fails, all stop. Files that are not there yet are waited for, MPNet the longest;
-they must appear whole.
+begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`). Each writes
+a log of its own; where one fails that default needs, all stop. Files that are not there yet are waited for, MPNet the
+longest; they must appear whole.
 """
 
 from __future__ import annotations
@@ -50,11 +50,17 @@ class Stage:
     """A command, when it can begin, and what its log is called."""
 
     name: str
-    command: Sequence[str]
+    command: tuple[str, ...]
     after: tuple[str, ...] = ()
     """Stages that must have ended."""
     needs: tuple[str, ...] = ()
     """Files that must be there."""
+    beside: bool = False
+    """Whether the others go on where it fails, without what comes after it."""
+
+    def until(self, moment: int) -> list[str]:
+        """Return its command with the moment at which it should be at its end."""
+        return [word.replace(UNTIL, str(moment)) for word in self.command]
 
 
 def packs(*names: str) -> tuple[str, ...]:
@@ -65,7 +71,7 @@ def packs(*names: str) -> tuple[str, ...]:
 TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
 STAGES = (
     Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8")),
-    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-5")),
+    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-5"), beside=True),
     Stage(
         "said-default-8",
         (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
@@ -82,12 +88,14 @@ STAGES = (
          "--table-bits", "4", "--pairs", "40000", "--windows", "20000"),
         after=("recover", "recover-fast"),
         needs=packs("ted", "spoken", "court"),
+        beside=True,
     ),
     Stage(
         "fast-7",
         (*INTERPUNCT, "train", "recipes/bundled/fast-7.toml", "-o", "runs/fast-7", "--set", "data.wait=600"),
         after=("reread",),
         needs=(*TALKS, *OTHERS),
+        beside=True,
     ),
     Stage(
         "said-teacher-12",
@@ -137,8 +145,10 @@ def check(stages: Sequence[Stage]) -> None:
         if (found := Description.load(PRETRAINED / name).version) != version:
             raise InputError(f"{name} {version} is gone on from, and {found} is bundled; check out a commit with it")
     for stage in stages:
-        for path in (word for word in stage.command if word.endswith(".toml")):
-            data = config.load(TrainConfig, path).data
+        command = stage.until(round(time.time()))
+        overrides = [value for option, value in pairwise(command) if option == "--set"]
+        for path in (word for word in command if word.endswith(".toml")):
+            data = config.load(TrainConfig, path, overrides).data
             specs.check(data.dev)
             for spec in data.misheard:
                 misheard.check(spec)
@@ -149,25 +159,37 @@ def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float
     logs.mkdir(parents=True, exist_ok=True)
     last, until = time.monotonic() + seconds, round(time.time() + seconds - reserve)
     waiting, ended = list(stages), set[str]()
-    working: dict[str, subprocess.Popen[bytes]] = {}
+    working: dict[Stage, subprocess.Popen[bytes]] = {}
     with ExitStack() as opened:
         opened.callback(lambda: _end(working.values()))
         while waiting or working:
-            for name in [name for name, process in working.items() if process.poll() is not None]:
-                if code := working.pop(name).returncode:
-                    raise InputError(f"{name} failed with {code}:\n{_last_lines(logs / name)}", path=str(logs / name))
-                told(f"{name} has ended")
-                ended.add(name)
+            for stage in [stage for stage, process in working.items() if process.poll() is not None]:
+                if code := working.pop(stage).returncode:
+                    failed = f"{stage.name} failed with {code}:\n{_last_lines(logs / stage.name)}"
+                    if not stage.beside:
+                        raise InputError(failed, path=str(logs / stage.name))
+                    told(failed)
+                    waiting = _without(stage.name, waiting)
+                else:
+                    told(f"{stage.name} has ended")
+                    ended.add(stage.name)
             for stage in [each for each in waiting if ended.issuperset(each.after) and not _missing(each)]:
                 waiting.remove(stage)
-                command = [word.replace(UNTIL, str(until)) for word in stage.command]
                 log = opened.enter_context((logs / stage.name).open("wb"))
-                working[stage.name] = subprocess.Popen(command, stdout=log, stderr=log)
+                working[stage] = subprocess.Popen(stage.until(until), stdout=log, stderr=log)
                 told(f"{stage.name} begins")
             if (waiting or working) and time.monotonic() > last:
-                left = [*(f"{name} still at work" for name in working), *map(_idle, waiting)]
+                left = [*(f"{stage.name} still at work" for stage in working), *map(_idle, waiting)]
                 raise InputError(f"after {seconds:g} s {', '.join(left)}")
             time.sleep(_PAUSE)
+
+
+def _without(name: str, stages: Sequence[Stage]) -> list[Stage]:
+    """Return the stages that do not come after one of this name, nor after one that does."""
+    gone = {name}
+    while more := {stage.name for stage in stages if stage.name not in gone and not gone.isdisjoint(stage.after)}:
+        gone |= more
+    return [stage for stage in stages if stage.name not in gone]
 
 
 def written(stage: Stage) -> list[Path]:

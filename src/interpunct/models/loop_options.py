@@ -51,7 +51,9 @@ class LoopOptions:
             raise ValueError(f"seconds {self.seconds} must be above 0; leave it out to train all epochs")
         if self.seconds is not None and self.until is not None:
             raise ValueError("seconds and until both say when to stop; give one of them")
-        if (self.seconds or self.until) and self.schedule == "root":
+        if self.until is not None and not self.until > 0:
+            raise ValueError(f"until {self.until} is no moment; give seconds since 1970")
+        if (self.seconds is not None or self.until is not None) and self.schedule == "root":
             raise ValueError("seconds and until end a cosine; the schedule root knows no end")
         if self.epochs < 0 or not 0 < self.rate <= _FASTEST or not self.clip > 0:
             raise ValueError(f"epochs must not be negative, rate above 0 and at most {_FASTEST}, clip above 0")

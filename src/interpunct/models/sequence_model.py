@@ -384,8 +384,8 @@ class SequenceModel(Learner, ABC, Generic[Options]):
 
     def save_weights(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write weights of the model's network; whoever looks meanwhile finds all of these, or all of those before."""
-        with written_whole(folder / WEIGHTS) as unfinished:
-            torch.save({name: value.cpu() for name, value in weights.items()}, unfinished)
+        with written_whole(folder / WEIGHTS) as unfinished, unfinished.open("wb") as file:
+            torch.save({name: value.cpu() for name, value in weights.items()}, file)
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -51,6 +51,8 @@ def used(knowing: Transformer, windows: Tensor) -> Tensor:
 
     Of a piece that hardly stands there, what its own vector lets expect (pieces × numbers of all these layers).
     """
+    if knowing.options.glance:
+        raise ModelError(f"{knowing.name} glances, so that some layers do not read everything; take one that does not")
     network = cast(TransformerNetwork, knowing.network)
     own = network.embedding.weight.float()
     heard: list[Tensor] = []
@@ -104,7 +106,10 @@ def with_pieces_of(
     device = device or torch.device("cpu")
     if model.options.piece_dilations:
         raise ModelError(f"{model.name} has blocks over pieces, which know nothing of others; take one without")
-    options = {**model.description.options, **sizes, "vocabulary": len(knowing.vocabulary)}
+    if model.clitics != knowing.clitics:
+        raise ModelError(f"of {model.name} and {knowing.name} one splits clitics and the other does not; take others")
+    pieces = {"vocabulary": len(knowing.vocabulary), "longest_word": knowing.options.longest_word}
+    options = {**model.description.options, **sizes, **pieces}
     with torch.random.fork_rng():
         torch.manual_seed(course.seed)
         made = Dilated(replace(model.description, options=options), knowing.vocabulary)
@@ -112,6 +117,7 @@ def with_pieces_of(
         kept = {name: value for name, value in model.network.state_dict().items() if not name.startswith(_FIRST)}
         made.network.load_state_dict({**own, **kept, "embedding.weight": strongest(vectors, made.options.embedding)})
         _fit(made, model, pack, course, device, told)
+    model.network.cpu()
     made.network.eval().cpu()
     return made
 
@@ -140,7 +146,7 @@ def _fit(
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
-        lost, spread = lost + loss.detach(), spread + right.var(dim=0).mean()
+        lost, spread = lost + loss.detach(), spread + right.var(dim=0, correction=0).mean()
         if step % _TOLD == 0 or step == steps:
             told(f"{step * course.batch:,} words, {float(lost / spread):.3f} of what the states differ by is lost")
             lost = spread = torch.zeros((), device=device)
