@@ -76,7 +76,7 @@ class DataConfig:
     """The folder of a trained model whose probabilities are taught beside the labels (distillation)."""
     said: tuple[str, ...] = ()
     """Folders with what teachers said of the packs (see `said`), instead of a teacher that is asked: their mean."""
-    wait: float = 0
+    wait: float = 0.0
     """How many seconds to wait, once the text is read, for teachers who still speak; each must speak of each pack."""
     misheard: tuple[str, ...] = ()
     """What tells how a recogniser mishears words, so that the words of packs are: "corpus:split:track"."""
