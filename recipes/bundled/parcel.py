@@ -69,7 +69,7 @@ def pack(weights: Path, parts: Path, size: int) -> None:
 
 def unpack(parts: Path, weights: Path) -> None:
     """Write what the parts hold as weights."""
-    found = {tuple(map(int, name.groups())): path for path in parts.iterdir() if (name := _PART.fullmatch(path.name))}
+    found = {tuple(map(int, name.groups())): path for path in parts.glob("*") if (name := _PART.fullmatch(path.name))}
     counts = {count for _, count in found}
     if len(counts) != 1:
         what = "parts of several packings" if counts else "no parts"
@@ -122,7 +122,9 @@ def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
         import torch
 
         return {name: value.numpy() for name, value in torch.load(path, map_location="cpu", weights_only=True).items()}
-    except (*UNREADABLE, AttributeError, RuntimeError, pickle.UnpicklingError) as error:
+    except pickle.UnpicklingError:  # torch says how to read it all the same, which is not for a file that is none
+        raise InputError("no weights that can be packed", path=str(path)) from None
+    except (*UNREADABLE, AttributeError, RuntimeError) as error:
         reason = (str(error).splitlines() or [repr(error)])[0]
         raise InputError(f"no weights that can be packed ({reason})", path=str(path)) from None
 
