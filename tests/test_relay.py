@@ -17,7 +17,7 @@ from interpunct.errors import ConfigError, InputError, UnknownNameError
 from interpunct.models.folder import Description
 from interpunct.restore import PRETRAINED
 from interpunct.train import TrainConfig
-from relay import STAGES, UNTIL, Stage, check, relay, written
+from relay import RELAYS, UNTIL, Stage, check, relay, written
 
 
 def python(code: str) -> tuple[str, ...]:
@@ -57,21 +57,6 @@ def test_failure_ends_the_others_and_shows_the_log(tmp_path: Path) -> None:
     assert not (tmp_path / "never").exists()
 
 
-def test_failure_beside_leaves_the_others_at_work(tmp_path: Path) -> None:
-    told = list[str]()
-    stages = [
-        Stage("wrong", python("raise SystemExit('no such text')"), beside=True),
-        Stage("second", python("print('begun')"), after=("wrong",), beside=True),
-        Stage("third", python("print('begun')"), after=("second",), beside=True),
-        Stage("long", late(tmp_path / "written")),
-    ]
-    relay(stages, tmp_path, seconds=60, reserve=0, told=told.append)
-    assert (tmp_path / "written").exists()
-    assert [line.splitlines()[0] for line in told] == [
-        "wrong begins", "long begins", "wrong failed with 1:", "long has ended"
-    ]  # fmt: skip
-
-
 def test_time_ends_what_still_works_and_tells_what_has_not_begun(tmp_path: Path) -> None:
     stages = [Stage("long", late(tmp_path / "written")), Stage("never", python(""), needs=("nowhere",))]
     with pytest.raises(InputError, match=r"after 0\.5 s long still at work, never not begun for want of nowhere"):
@@ -85,11 +70,11 @@ def test_command_that_is_ended_leaves_nothing_at_work(tmp_path: Path) -> None:
     code = f"import time; open({str(begun)!r}, 'w'); time.sleep(4); open({str(ended)!r}, 'w')"
     (tmp_path / "alone.py").write_text(
         "import relay\nrelay.check = lambda _: None\n"
-        f"relay.STAGES = (relay.Stage('long', {python(code)!r}),)\nraise SystemExit(relay.main())\n"
+        f"relay.RELAYS['fast'] = (relay.Stage('long', {python(code)!r}),)\nraise SystemExit(relay.main())\n"
     )
     there = [str(Path(relay_module.__file__).parent), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, there))}
-    command = [sys.executable, "alone.py", "--seconds", "60"]
+    command = [sys.executable, "alone.py", "fast", "--seconds", "60"]
     running = subprocess.Popen(command, cwd=tmp_path, env=environment)
     try:
         for _ in range(600):
@@ -125,23 +110,27 @@ def test_what_would_stop_a_later_stage_is_told_at_once(tmp_path: Path, monkeypat
     recipe.write_text(named + 'misheard = ["nobody:train:asr"]\n')
     with pytest.raises(UnknownNameError, match="nobody"):
         check([Stage("trains", ("train", str(recipe)))])
-    monkeypatch.setattr("sys.argv", ["relay.py", "--seconds", "10"])
+    monkeypatch.setattr("sys.argv", ["relay.py", "default", "--seconds", "10"])
     with pytest.raises(SystemExit):
         relay_module.main()
 
 
-def test_stages_of_default_read_what_those_before_write() -> None:
-    names = [stage.name for stage in STAGES]
-    assert all(name in names[:place] for place, stage in enumerate(STAGES) for name in stage.after)
-    made = {str(path) for stage in STAGES for path in written(stage)}
-    recipes = {stage.name: word for stage in STAGES for word in stage.command if word.endswith(".toml")}
-    assert sorted(recipes) == ["default-10", "fast-7", "teacher-12"]
+@pytest.mark.parametrize(
+    ("model", "trained"), [("default", ["default-10", "teacher-12"]), ("fast", ["fast-7", "fast-8"])]
+)
+def test_stages_read_what_those_before_write(model: str, trained: list[str]) -> None:
+    stages = RELAYS[model]
+    names = [stage.name for stage in stages]
+    assert all(name in names[:place] for place, stage in enumerate(stages) for name in stage.after)
+    made = {str(path) for stage in stages for path in written(stage)}
+    recipes = {stage.name: word for stage in stages for word in stage.command if word.endswith(".toml")}
+    assert sorted(recipes) == trained
     for name, path in recipes.items():
-        (stage,) = [stage for stage in STAGES if stage.name == name]
+        (stage,) = [stage for stage in stages if stage.name == name]
         overrides = [value for option, value in pairwise(stage.until(1_800_000_000)) if option == "--set"]
         settings = config.load(TrainConfig, Path(__file__).parents[1] / path, overrides)
-        assert (settings.train.seconds is None) == (settings.train.until is not None) == (name == "default-10")
+        assert (settings.train.seconds is None) == (settings.train.until is not None) == (name == names[-1])
         assert made.issuperset(settings.data.said)
         assert settings.model.start is None or settings.model.start in made
-        told = {word for stage in STAGES for word in stage.command if stage.name.startswith("said")}
+        told = {word for stage in stages for word in stage.command if stage.name.startswith("said")}
         assert told.issuperset(settings.data.train)

@@ -191,3 +191,18 @@ def test_rate_falls_with_the_steps_or_the_time_whichever_is_ahead() -> None:
     half._started -= 500
     late = _schedule(options, 100, half)
     assert [round(late(step), 2) for step in (0, 50, 75)] == [0.5, 0.5, 0.15]
+
+
+def test_rate_rises_behind_the_first_step_however_long_that_takes() -> None:
+    clock = _Clock(1000.0)
+    rates = _schedule(LoopOptions(warmup=0.1, epochs=1), 10**9, clock)
+    clock._started -= 400  # programs were made
+    clock.stepped()
+    assert [round(rates(step), 2) for step in (0, 1)] == [0.0, 0.0]
+    clock._started -= 30
+    clock.stepped()
+    assert rates(2) == pytest.approx(0.5, abs=0.01)
+    clock._started -= 270
+    assert rates(3) == pytest.approx(0.587, abs=0.01)
+    clock._started -= 300
+    assert clock.share == 1.0

@@ -1,14 +1,16 @@
-"""Trains default 0.9.0 and fast 0.8.0 in one go on one GPU.
+"""Trains default 0.9.0, or fast 0.8.0, in one go on one GPU.
 
-    python recipes/bundled/fetch.py mpnet
+    python recipes/bundled/fetch.py mpnet smollm2
     python recipes/bundled/pack.py spoken court ted books --spelled 0.3 --unapostrophed 0.04
     python recipes/bundled/halves.py books
-    python recipes/bundled/relay.py --seconds 1700
+    python recipes/bundled/overlap.py -o runs/held.npz
+    python recipes/bundled/relay.py default --seconds 1700
+    python recipes/bundled/relay.py fast --seconds 760
 
-Default's teacher, what it says, the cut, and default itself in the time that is left; beside its teacher fast. A stage
-begins as soon as what it needs is there, and reads its text while those before it still work (`data.wait`). Each writes
-a log of its own; where one fails that default needs, all stop. Files that are not there yet are waited for, MPNet the
-longest; they must appear whole.
+Of default: its teacher, what that says, the cut, and default itself in the time that is left. Of fast: what default
+says of all text and of stories that are told meanwhile, text first, then both. A stage begins as soon as what it needs
+is there, and reads its text while those before it still work (`data.wait`). Each writes a log of its own; where one
+fails, all stop. Files that are not there yet are waited for; they must appear whole.
 """
 
 from __future__ import annotations
@@ -55,8 +57,6 @@ class Stage:
     """Stages that must have ended."""
     needs: tuple[str, ...] = ()
     """Files that must be there."""
-    beside: bool = False
-    """Whether the others go on where it fails, without what comes after it."""
 
     def until(self, moment: int) -> list[str]:
         """Return its command with the moment at which it should be at its end."""
@@ -69,9 +69,10 @@ def packs(*names: str) -> tuple[str, ...]:
 
 
 TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
-STAGES = (
-    Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8")),
-    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-5"), beside=True),
+TOLD = packs(*(f"told-{part}" for part in range(4)))
+RECOVER = Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8"))
+DEFAULT = (
+    RECOVER,
     Stage(
         "said-default-8",
         (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
@@ -81,21 +82,6 @@ STAGES = (
         "teacher-12",
         (*INTERPUNCT, "train", "recipes/bundled/teacher-12.toml", "-o", "runs/teacher-12", "--set", "data.wait=600"),
         needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz"),
-    ),
-    Stage(
-        "reread",
-        (PYTHON, "recipes/bundled/reread.py", "runs/fast-5", "--of", "runs/default-8", "-o", "runs/reread",
-         "--table-bits", "4", "--pairs", "40000", "--windows", "20000"),
-        after=("recover", "recover-fast"),
-        needs=packs("ted", "spoken", "court"),
-        beside=True,
-    ),
-    Stage(
-        "fast-7",
-        (*INTERPUNCT, "train", "recipes/bundled/fast-7.toml", "-o", "runs/fast-7", "--set", "data.wait=600"),
-        after=("reread",),
-        needs=(*TALKS, *OTHERS),
-        beside=True,
     ),
     Stage(
         "said-teacher-12",
@@ -115,25 +101,65 @@ STAGES = (
         after=("cut", "said-default-8"),
     ),
 )  # fmt: skip
+FAST = (
+    RECOVER,
+    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-5")),
+    Stage(
+        "storyteller",
+        (PYTHON, "recipes/bundled/storyteller.py", *(4 * packs("ted")), *packs("spoken", "court"),
+         "--held", "runs/held.npz", "--seconds", "60", "--telling", "230", "--given", "16",
+         "--least", "0.003", "0.01", "0.001", "--at-once", "8192", "--batch", "160", "--parts", str(len(TOLD)),
+         "--writers", "9", "--seed", "91", "-o", *packs("told")),
+        needs=(*packs("ted", "spoken", "court"), "runs/pretrained/smollm2.gguf", "runs/held.npz"),
+    ),
+    Stage(
+        "said-default-8",
+        (*SAID, "runs/default-8", *TALKS, *OTHERS, *packs("books-b"), *TOLD, "--wait", "700",
+         "-o", "runs/said/default-8"),
+        after=("recover",),
+    ),
+    Stage(
+        "reread",
+        (PYTHON, "recipes/bundled/reread.py", "runs/fast-5", "--of", "runs/default-8", "-o", "runs/reread",
+         "--table-bits", "4", "--pairs", "40000", "--windows", "12000"),
+        after=("recover", "recover-fast"),
+        needs=packs("ted", "spoken", "court"),
+    ),
+    Stage(
+        "fast-7",
+        (*INTERPUNCT, "train", "recipes/bundled/fast-7.toml", "-o", "runs/fast-7", "--set", "data.wait=600"),
+        after=("reread",),
+        needs=(*TALKS, *OTHERS, *packs("books-b")),
+    ),
+    Stage(
+        "fast-8",
+        (*INTERPUNCT, "train", "recipes/bundled/fast-8.toml", "-o", "runs/fast-8", "--set", "data.wait=600",
+         "--set", f"train.until={UNTIL}"),
+        after=("fast-7", "storyteller"),
+    ),
+)  # fmt: skip
+RELAYS = {"default": DEFAULT, "fast": FAST}
 
 
 @told_in_a_line
 def main() -> int:
     """Run all stages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=RELAYS, help="which is trained")
     parser.add_argument("--seconds", type=float, required=True, help="how long all of it may take")
     parser.add_argument("--logs", type=Path, default=Path("runs/log"), metavar="DIR", help="(%(default)s)")
     given = parser.parse_args()
     if not (math.isfinite(given.seconds) and given.seconds > _RESERVE):
         parser.error(f"in {given.seconds:g} s nothing can be trained")
-    check(STAGES)
+    stages = RELAYS[given.model]
+    check(stages)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an error, it ends the stages
     begin = time.monotonic()
 
     def told(what: str) -> None:
         print(f"{time.monotonic() - begin:6.0f} s  {what}", flush=True)
 
-    relay(STAGES, given.logs, seconds=given.seconds, reserve=_RESERVE, told=told)
+    relay(stages, given.logs, seconds=given.seconds, reserve=_RESERVE, told=told)
     return 0
 
 
@@ -166,13 +192,9 @@ def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float
             for stage in [stage for stage, process in working.items() if process.poll() is not None]:
                 if code := working.pop(stage).returncode:
                     failed = f"{stage.name} failed with {code}:\n{_last_lines(logs / stage.name)}"
-                    if not stage.beside:
-                        raise InputError(failed, path=str(logs / stage.name))
-                    told(failed)
-                    waiting = _without(stage.name, waiting)
-                else:
-                    told(f"{stage.name} has ended")
-                    ended.add(stage.name)
+                    raise InputError(failed, path=str(logs / stage.name))
+                told(f"{stage.name} has ended")
+                ended.add(stage.name)
             for stage in [each for each in waiting if ended.issuperset(each.after) and not _missing(each)]:
                 waiting.remove(stage)
                 log = opened.enter_context((logs / stage.name).open("wb"))
@@ -182,14 +204,6 @@ def relay(stages: Sequence[Stage], logs: Path, *, seconds: float, reserve: float
                 left = [*(f"{stage.name} still at work" for stage in working), *map(_idle, waiting)]
                 raise InputError(f"after {seconds:g} s {', '.join(left)}")
             time.sleep(_PAUSE)
-
-
-def _without(name: str, stages: Sequence[Stage]) -> list[Stage]:
-    """Return the stages that do not come after one of this name, nor after one that does."""
-    gone = {name}
-    while more := {stage.name for stage in stages if stage.name not in gone and not gone.isdisjoint(stage.after)}:
-        gone |= more
-    return [stage for stage in stages if stage.name not in gone]
 
 
 def written(stage: Stage) -> list[Path]:

@@ -82,8 +82,10 @@ def fit(
             module.zero_grad(set_to_none=True)
             value.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
-            for optimizer, schedule in zip(optimizers, schedules, strict=True):
+            for optimizer in optimizers:
                 optimizer.step()
+            clock.stepped()
+            for schedule in schedules:
                 schedule.step()
             if options.average:
                 step = epoch * steps + count
@@ -168,11 +170,20 @@ def _layers(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
 
 
 class _Clock:
-    """How long training has gone on, and which share that is of the time it has."""
+    """How long training has gone on, and which share that is of the time it has.
+
+    The way begins behind the first step: that one takes a minute where programs are made for it, and a rate that did
+    not rise meanwhile would be at its highest in the second.
+    """
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
         self._started = time.monotonic()
+        self._first = 0.0
+
+    def stepped(self) -> None:
+        """Take note that a step was taken."""
+        self._first = self._first or self.passed
 
     @property
     def passed(self) -> float:
@@ -180,7 +191,10 @@ class _Clock:
 
     @property
     def share(self) -> float:
-        return self.passed / self._seconds if self._seconds else 0.0
+        if not self._seconds:
+            return 0.0
+        passed = self.passed
+        return 1.0 if passed >= self._seconds else max(0.0, (passed - self._first) / (self._seconds - self._first))
 
 
 def _schedule(options: LoopOptions, total: int, clock: _Clock) -> Callable[[int], float]:
