@@ -17,7 +17,7 @@ from interpunct.errors import ConfigError, InputError, UnknownNameError
 from interpunct.models.folder import Description
 from interpunct.restore import PRETRAINED
 from interpunct.train import TrainConfig
-from relay import RELAYS, UNTIL, Stage, check, relay, written
+from relay import INTERPUNCT, RELAYS, UNTIL, Stage, check, relay, written
 
 
 def python(code: str) -> tuple[str, ...]:
@@ -98,7 +98,8 @@ def test_what_would_stop_a_later_stage_is_told_at_once(tmp_path: Path, monkeypat
     bundled = {name: Description.load(PRETRAINED / name).version for name in ("default", "fast")}
     monkeypatch.setattr("relay.BUNDLED", bundled | {"fast": "0.0.1"})
     with pytest.raises(InputError, match=r"fast 0\.0\.1 is gone on from, and .* is bundled"):
-        check([Stage("writes", ("x", "-o", "elsewhere"))])
+        check([Stage("recovers", (*INTERPUNCT, "recover", "fast", "-o", "elsewhere"))])
+    check([Stage("recovers", (*INTERPUNCT, "recover", "default", "-o", "elsewhere"))])
     monkeypatch.setattr("relay.BUNDLED", bundled)
     recipe = tmp_path / "wrong.toml"
     named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
