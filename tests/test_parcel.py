@@ -61,7 +61,8 @@ def test_command_carries_a_models_weights(tmp_path: Path, monkeypatch: pytest.Mo
     back = torch.load(tmp_path / "new" / "weights.pt", weights_only=True)
     torch.testing.assert_close(back["line.weight"], state["line.weight"], atol=0.02, rtol=0)
     torch.testing.assert_close(back["line.bias"], state["line.bias"])
-    assert (tmp_path / "parts" / "part-1-of-2").stat().st_size < (tmp_path / "weights.pt").stat().st_size / 3
+    parts = sum(part.stat().st_size for part in (tmp_path / "parts").iterdir())
+    assert parts < (tmp_path / "weights.pt").stat().st_size / 2.5  # of which a file's own frame is a part
 
 
 def test_parts_that_are_not_all_there_are_told(tmp_path: Path) -> None:
@@ -126,3 +127,4 @@ def test_exact_weights_come_back_to_the_bit(tmp_path: Path, monkeypatch: pytest.
     with np.load(tmp_path / "back.npz") as back:
         for name, array in before.items():
             np.testing.assert_array_equal(back[name], array)
+            assert back[name].dtype == array.dtype

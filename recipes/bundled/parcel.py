@@ -28,7 +28,7 @@ from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.folder import written_whole
 from interpunct.train.arrays import UNREADABLE, save_arrays
 
-_BYTES, _SCALES, _KIND = "bytes of ", "scales of ", "kind of "
+_BYTES, _SCALES, _KIND = "bytes of ", "scales by 32 of ", "kind of "
 _STEPS = 127
 _TOGETHER = 32
 """Numbers that share a scale."""

@@ -4,7 +4,7 @@
     interpunct recover default -o runs/default
     python recipes/bundled/reread.py runs/fast --of runs/default -o runs/reread --table-bits 4 --pairs 40000
 
-It says nearly what it said; of rare words it can say more once it goes on to learn (`fast-6.toml`).
+It says nearly what it said; of rare words it can say more once it goes on to learn (`fast-7.toml`).
 """
 
 from __future__ import annotations

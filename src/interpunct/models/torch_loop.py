@@ -179,11 +179,12 @@ class _Clock:
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
         self._started = time.monotonic()
-        self._first = 0.0
+        self._first: float | None = None
 
     def stepped(self) -> None:
         """Take note that a step was taken."""
-        self._first = self._first or self.passed
+        if self._first is None:
+            self._first = self.passed
 
     @property
     def passed(self) -> float:
@@ -191,10 +192,10 @@ class _Clock:
 
     @property
     def share(self) -> float:
-        if not self._seconds:
+        if not self._seconds or self._first is None:
             return 0.0
         passed = self.passed
-        return 1.0 if passed >= self._seconds else max(0.0, (passed - self._first) / (self._seconds - self._first))
+        return 1.0 if passed >= self._seconds else (passed - self._first) / (self._seconds - self._first)
 
 
 def _schedule(options: LoopOptions, total: int, clock: _Clock) -> Callable[[int], float]:
