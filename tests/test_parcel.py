@@ -111,6 +111,11 @@ def test_small_rows_keep_their_numbers(tmp_path: Path) -> None:
     np.testing.assert_allclose(back, small["m"], rtol=0.03)
 
 
+def test_numbers_too_small_for_a_scale_are_nothing() -> None:
+    back = parcel.restored(parcel.rounded({"m": np.full((1, 32), 1e-45, dtype=np.float32)}))["m"]
+    np.testing.assert_array_equal(back, 0)
+
+
 def test_one_large_number_takes_nothing_from_those_far_from_it() -> None:
     row = np.random.default_rng(2).normal(size=(3, 64)).astype(np.float32)
     row[1, 5] = 1000

@@ -32,6 +32,8 @@ _BYTES, _SCALES, _KIND = "bytes of ", "scales by 32 of ", "kind of "
 _STEPS = 127
 _TOGETHER = 32
 """Numbers that share a scale."""
+_LEAST = 1e-30
+"""Numbers as small as this are nothing: their scale could not be told from it."""
 _PART = re.compile(r"part-(\d+)-of-(\d+)")
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -104,7 +106,7 @@ def rounded(arrays: Arrays) -> dict[str, Any]:
             raise InputError(f"{name} holds what is no number")
         groups = np.pad(exact.ravel(), (0, -exact.size % _TOGETHER)).reshape(-1, _TOGETHER)
         largest = np.abs(groups).max(axis=1, keepdims=True)
-        scales = np.where(largest > 0, largest, 1) / _STEPS
+        scales = np.where(largest > _LEAST, largest, 1) / _STEPS
         found[_BYTES + name] = np.round(groups / scales).astype(np.int8).ravel()[: exact.size].reshape(exact.shape)
         found[_SCALES + name] = scales[:, 0]
         found[_KIND + name] = np.array(array.dtype.name)

@@ -69,6 +69,13 @@ def packs(*names: str) -> tuple[str, ...]:
     return tuple(f"runs/packs/{name}.pack" for name in names)
 
 
+def trained(name: str, *overrides: str, after: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Stage:
+    """Return the stage that trains what the recipe of this name says, and waits for its teachers."""
+    settings = (word for override in ("data.wait=600", *overrides) for word in ("--set", override))
+    command = (*INTERPUNCT, "train", f"recipes/bundled/{name}.toml", "-o", f"runs/{name}", *settings)
+    return Stage(name, command, after, needs)
+
+
 TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
 TOLD = packs(*(f"told-{part}" for part in range(6)))
 RECOVER = Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8"))
@@ -79,11 +86,7 @@ DEFAULT = (
         (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
         after=("recover",),
     ),
-    Stage(
-        "teacher-12",
-        (*INTERPUNCT, "train", "recipes/bundled/teacher-12.toml", "-o", "runs/teacher-12", "--set", "data.wait=600"),
-        needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz"),
-    ),
+    trained("teacher-12", needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz")),
     Stage(
         "said-teacher-12",
         (*SAID, "runs/teacher-12", *TALKS, *OTHERS, "-o", "runs/said/teacher-12"),
@@ -95,12 +98,7 @@ DEFAULT = (
          "--windows", "512", "--graded", "160"),
         after=("teacher-12",),
     ),
-    Stage(
-        "default-10",
-        (*INTERPUNCT, "train", "recipes/bundled/default-10.toml", "-o", "runs/default-10", "--set", "data.wait=600",
-         "--set", f"train.until={UNTIL}"),
-        after=("cut", "said-default-8"),
-    ),
+    trained("default-10", f"train.until={UNTIL}", after=("cut", "said-default-8")),
 )  # fmt: skip
 FAST = (
     RECOVER,
@@ -119,12 +117,8 @@ FAST = (
          "-o", "runs/said/default-8"),
         after=("recover",),
     ),
-    Stage(
-        "fast-10",
-        (*INTERPUNCT, "train", "recipes/bundled/fast-10.toml", "-o", "runs/fast-10", "--set", "data.wait=600",
-         "--set", f"train.until={UNTIL}"),
-        after=("recover-fast", "storyteller"),
-        needs=(*OTHERS, *packs("books-b")),
+    trained(
+        "fast-10", f"train.until={UNTIL}", after=("recover-fast", "storyteller"), needs=(*OTHERS, *packs("books-b"))
     ),
 )  # fmt: skip
 RELAYS = {"default": DEFAULT, "fast": FAST}
