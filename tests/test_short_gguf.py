@@ -1,0 +1,88 @@
+"""A language model's first layers and pieces as a file of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from gguf_files import CONTROL, gguf_tokens, gguf_weights, write_gguf
+from interpunct.cases import CASES
+from interpunct.errors import InputError
+from interpunct.labels import MARKS
+from interpunct.models.llama import Llama, Network
+from short_gguf import shorten
+
+pytest.importorskip("gguf")
+WHOLE = len(gguf_tokens())
+LAST = [*gguf_tokens()[len(CONTROL) :], *CONTROL]
+"""Pieces in the order that many files have them in: control tokens behind all others."""
+
+
+def opened(path: Path) -> Llama:
+    labels = {"mark": MARKS, "case": CASES}
+    return Llama.create(name="x", version="1", labels=labels, options={"pretrained": str(path)}, words=())
+
+
+def states(model: Llama, word: str) -> Any:
+    ids = torch.tensor([model.vocabulary.ids(word)])
+    with torch.no_grad():
+        return cast(Network, model.network).trunk(ids, None)[0].numpy()
+
+
+@pytest.fixture(params=["llama", "qwen2"])
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    pre = {"llama": "smollm", "qwen2": "qwen2"}[request.param]
+    weights = gguf_weights(biases=request.param == "qwen2")
+    return write_gguf(tmp_path / "long.gguf", weights, architecture=request.param, pre=pre, tokens=LAST)[0]
+
+
+def test_short_file_reads_words_as_the_whole_one_does_by_the_layers_that_stay(file: Path, tmp_path: Path) -> None:
+    shorten(file, tmp_path / "all.gguf", layers=2, pieces=WHOLE - 1)  # all but the third control token
+    shorten(file, tmp_path / "one.gguf", layers=1, pieces=WHOLE - 1)
+    whole, short = opened(tmp_path / "all.gguf"), opened(tmp_path / "one.gguf")
+    trunk = cast(Network, whole.network).trunk
+    assert not np.allclose(states(whole, "so"), states(short, "so"), atol=1e-3)
+    trunk.layers = trunk.layers[:1]
+    np.testing.assert_array_equal(states(whole, "so"), states(short, "so"))
+    rows = cast(Network, short.network).trunk.embedding.weight
+    first = write_gguf(tmp_path / "again.gguf")[1]["token_embd.weight"]
+    # Written beside each row of `gguf_tokens()`, whose order the file's was not.
+    np.testing.assert_array_equal(rows[2:].detach().numpy(), first[: WHOLE - len(CONTROL)])
+    np.testing.assert_array_equal(rows[:2].detach().numpy(), first[WHOLE - len(CONTROL) : WHOLE - 1])
+
+
+def test_short_file_has_the_first_pieces_and_what_merges_into_them(file: Path, tmp_path: Path) -> None:
+    shorten(file, tmp_path / "short.gguf", layers=1, pieces=WHOLE - 1 - 2)  # without the last two merges
+    names = cast(Any, opened(tmp_path / "short.gguf").vocabulary).names()
+    assert names == [*CONTROL[:2], *LAST[: WHOLE - 2 - 3]]
+    vocabulary = opened(tmp_path / "short.gguf").vocabulary
+    assert [[names[piece] for piece in vocabulary.ids(word)] for word in ("don't", "00")] == [
+        ["Ġdon", "'t"], ["Ġ", "0", "0"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layers", "pieces", "told"),
+    [
+        (3, WHOLE - 1, "3 of 2 layers"),
+        (0, WHOLE - 1, "0 of 2 layers"),
+        (1, WHOLE, "cannot stay"),
+        (1, 90, "cannot stay"),
+    ],
+)
+def test_more_than_there_is_or_less_than_words_need_is_refused(
+    layers: int, pieces: int, told: str, file: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=told):
+        shorten(file, tmp_path / "short.gguf", layers=layers, pieces=pieces)
+    assert not (tmp_path / "short.gguf").exists()
+
+
+def test_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cut.gguf").write_bytes(b"GGUF")
+    with pytest.raises(InputError, match="not a whole GGUF file"):
+        shorten(tmp_path / "cut.gguf", tmp_path / "short.gguf", layers=1, pieces=300)
