@@ -36,11 +36,11 @@ WINDOWS = [
 ]
 
 
-def made(kv_heads: int) -> Llama:
+def made(**shape: Any) -> Llama:
     """Return a small model that knows its text; its norms have gains of their own."""
     transcript = Transcript(parse_text(TEXT))
     words = Features.of(word.text for word in transcript.words).texts
-    options = {**SHAPE, "kv_heads": kv_heads, "noise": 0.0, "batch": 4, "dropout": 0.0}
+    options = {**SHAPE, **shape, "noise": 0.0, "batch": 4, "dropout": 0.0}
     model = Llama.create(name="tiny", version="1", labels=LABELS, options=options, words=words)
     chance = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -51,9 +51,17 @@ def made(kv_heads: int) -> Llama:
     return model.fit(data, data, loop=LoopOptions(epochs=60, rate=1e-2, device="cpu"), log=lambda _: None)
 
 
-@pytest.fixture(scope="module", params=[2, 4, 1], ids="{}-heads-of-keys".format)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param({"kv_heads": 2}, id="2-heads-of-keys"),
+        pytest.param({"kv_heads": 4}, id="4-heads-of-keys"),
+        pytest.param({"kv_heads": 1}, id="1-head-of-keys"),
+        pytest.param({"kv_heads": 2, "biases": True, "causal": 1}, id="biases-and-a-causal-layer"),
+    ],
+)
 def model(request: pytest.FixtureRequest) -> Llama:
-    return made(request.param)
+    return made(**request.param)
 
 
 @pytest.fixture(scope="module")

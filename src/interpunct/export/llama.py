@@ -38,7 +38,7 @@ def write(model: Llama, graph: Graph) -> None:
     embedded = writer.looked_up(_TABLE, "pieces", halved=True)
     states = graph.add("Reshape", [embedded, "rows_shape"], "states")
     for layer in range(model.options.layers):
-        states = writer.layer(f"trunk.layers.{layer}", states)
+        states = writer.layer(f"trunk.layers.{layer}", states, causal=layer < model.options.causal)
     states = writer.normalised("trunk.norm", states)
     at_words = graph.at_words(graph.add("Reshape", [states, "states_shape"], "last_states"))
     for task in model.labels:
@@ -56,6 +56,8 @@ def _stored(name: str, tensor: Tensor, stored: Mapping[str, np.ndarray]) -> np.n
     layer, _, _ = name.rpartition(".")
     if layer.startswith("heads."):
         return stored_branch(name, stored)
+    if name.endswith(".bias"):
+        return stored[name]
     if layer.endswith("norm"):
         return np.ones(tensor.shape, dtype=np.float32)
     return stored_table(layer, stored) if layer == _TABLE else stored_matrix(layer, stored)
@@ -87,10 +89,10 @@ class _Writer(Rows):
         for name, shape in shapes.items():
             graph.add("Concat", ["shape", graph.constant(f"{name}_end", np.array(shape))], name, axis=0)
 
-    def layer(self, name: str, states: str) -> str:
+    def layer(self, name: str, states: str, *, causal: bool) -> str:
         """Write a layer: attention and the inner part, each added to what it read."""
         graph = self.graph
-        attended = self.attended(f"{name}.attended", self.asked(f"{name}.attention", states))
+        attended = self.attended(f"{name}.attended", self.asked(f"{name}.attention", states), causal=causal)
         states = graph.add("Sum", [self.product(f"{name}.attention.output", attended), states], f"{name}.states")
         both = self.normal_product(f"{name}.inner", states)
         gate, values = f"{name}.gate", f"{name}.gated"
@@ -105,6 +107,8 @@ class _Writer(Rows):
         parts = [f"{name}.{part}" for part in ("queries", "keys", "values")]
         sizes = graph.constant(f"{name}.sizes", np.array([width, shared, shared]))
         projected = self.normal_product(name, states)
+        if self.options.biases:
+            projected = graph.add("Add", [projected, self.vector(f"{name}.input.bias")], f"{name}.biased")
         graph.nodes.append(helper.make_node("Split", [projected, sizes], [f"{part}_rows" for part in parts], axis=1))
         queries, keys, values = (
             graph.add("Reshape", [f"{part}_rows", shape], part)

@@ -180,11 +180,18 @@ class Rows:
         self._zeros |= {stored, of_rows}
         return stored, of_rows
 
-    def attended(self, name: str, parts: list[str], *, bias: str = "", added: str = "") -> str:
+    def attended(
+        self, name: str, parts: list[str], *, bias: str = "", added: str = "", causal: bool = False
+    ) -> str:  # fmt: skip
         """Write attention of queries to keys and values (windows × pieces × width): rows of heads side by side.
 
-        `added` names what is added to each look at a piece (1 × heads × pieces × pieces).
+        `added` names what is added to each look at a piece (1 × heads × pieces × pieces). Where it is causal, a piece
+        sees those before it, of which none is padding, and itself.
         """
+        if causal:
+            options = {"domain": FUSED, "num_heads": self.heads, "unidirectional": 1}
+            found = self.graph.add("MultiHeadAttention", parts, name, **options)
+            return self.graph.add("Reshape", [found, self._attended_rows], f"{name}_rows")
         # Without padding onnxruntime takes a faster way, which knows no mask.
         branches = {
             f"{branch}_branch": self._attention(f"{name}_{branch}", [*parts, bias, mask, added])
