@@ -224,8 +224,25 @@ def test_model_goes_on_with_some_of_its_layers(tmp_path: Path) -> None:
         made(layers=1, keep_layers=[2])
 
 
+def test_layers_that_leave_do_not_change_what_those_that_stay_see(tmp_path: Path) -> None:
+    made(layers=4, causal=2).save(tmp_path / "deep")
+
+    def on(**options: Any) -> Llama:
+        return Llama.go_on(tmp_path / "deep", name="l", version="2", options=options)
+
+    for options, causal in (({"layers": 2}, 1), ({"layers": 2, "keep_layers": [3, 4]}, 0)):
+        assert on(**options, causal=causal).options.causal == causal
+        with pytest.raises(ModelError, match=f"{causal} see the past alone; set options.causal to {causal}"):
+            on(**options)
+    assert (on().options.causal, on(causal=0).options.causal) == (2, 0)
+
+
 @pytest.mark.parametrize(
-    "bad", [{"heads": 3}, {"kv_heads": 3}, {"width": 36}, {"theta": 0.0}, {"epsilon": -1e-5}, {"layer_dropout": 2.0}],
+    "bad",
+    [
+        {"causal": 3}, {"causal": -1}, {"heads": 3}, {"kv_heads": 3},
+        {"width": 36}, {"theta": 0.0}, {"epsilon": -1e-5}, {"layer_dropout": 2.0},
+    ],
     ids=str,
 )  # fmt: skip
 def test_options_refuse_what_no_network_can_have(bad: dict[str, Any]) -> None:
@@ -286,6 +303,8 @@ def test_pretrained_model_has_the_shape_of_its_file(written: Write) -> None:
     assert (options.epsilon, options.vocabulary, len(model.vocabulary)) == (1e-5, 267, 267)
     with pytest.raises(ConfigError, match=r"options.width is 64, but 32 .*options.theta is 10000.0, but 1000.0"):
         made(pretrained=str(path), width=64, theta=10000.0)
+    with pytest.raises(ConfigError, match="causal is 3, above the 2 layers"):
+        made(pretrained=str(path), causal=3)
 
 
 def test_pretrained_vocabulary_reads_words_as_in_running_text(written: Write) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,8 +14,9 @@ from gguf_files import CONTROL, gguf_tokens, gguf_weights, write_gguf
 from interpunct.cases import CASES
 from interpunct.errors import InputError
 from interpunct.labels import MARKS
+from interpunct.models.gguf_weights import GgufFile
 from interpunct.models.llama import Llama, Network
-from short_gguf import shorten
+from short_gguf import main, shorten
 
 pytest.importorskip("gguf")
 WHOLE = len(gguf_tokens())
@@ -40,19 +42,27 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return write_gguf(tmp_path / "long.gguf", weights, architecture=request.param, pre=pre, tokens=LAST)[0]
 
 
+def test_short_file_has_the_weights_and_the_shape_of_the_whole_one(file: Path, tmp_path: Path) -> None:
+    shorten(file, tmp_path / "one.gguf", layers=1, pieces=WHOLE - 1)  # all but the third control token
+    whole, short = GgufFile(file), GgufFile(tmp_path / "one.gguf")
+    assert short.shape == whole.shape | {"layers": 1, "vocabulary": WHOLE - 1}
+    right, found = whole.weights(), short.weights()
+    others = WHOLE - len(CONTROL)
+    order = [others, others + 1, *range(others)]
+    np.testing.assert_array_equal(found.pop("embedding.weight"), right["embedding.weight"][order])
+    assert found.keys() == {name for name in right if "layers.1." not in name} - {"embedding.weight"}
+    for name, weight in found.items():
+        np.testing.assert_array_equal(weight, right[name])
+
+
 def test_short_file_reads_words_as_the_whole_one_does_by_the_layers_that_stay(file: Path, tmp_path: Path) -> None:
-    shorten(file, tmp_path / "all.gguf", layers=2, pieces=WHOLE - 1)  # all but the third control token
+    shorten(file, tmp_path / "all.gguf", layers=2, pieces=WHOLE - 1)
     shorten(file, tmp_path / "one.gguf", layers=1, pieces=WHOLE - 1)
     whole, short = opened(tmp_path / "all.gguf"), opened(tmp_path / "one.gguf")
     trunk = cast(Network, whole.network).trunk
     assert not np.allclose(states(whole, "so"), states(short, "so"), atol=1e-3)
     trunk.layers = trunk.layers[:1]
     np.testing.assert_array_equal(states(whole, "so"), states(short, "so"))
-    rows = cast(Network, short.network).trunk.embedding.weight
-    first = write_gguf(tmp_path / "again.gguf")[1]["token_embd.weight"]
-    # Written beside each row of `gguf_tokens()`, whose order the file's was not.
-    np.testing.assert_array_equal(rows[2:].detach().numpy(), first[: WHOLE - len(CONTROL)])
-    np.testing.assert_array_equal(rows[:2].detach().numpy(), first[WHOLE - len(CONTROL) : WHOLE - 1])
 
 
 def test_short_file_has_the_first_pieces_and_what_merges_into_them(file: Path, tmp_path: Path) -> None:
@@ -70,8 +80,8 @@ def test_short_file_has_the_first_pieces_and_what_merges_into_them(file: Path, t
     [
         (3, WHOLE - 1, "3 of 2 layers"),
         (0, WHOLE - 1, "0 of 2 layers"),
-        (1, WHOLE, "cannot stay"),
-        (1, 90, "cannot stay"),
+        (1, WHOLE, f"{WHOLE} pieces asked for, and words need the first 257 at least, of {WHOLE - 1}; "),
+        (1, 256, "256 pieces asked for"),
     ],
 )
 def test_more_than_there_is_or_less_than_words_need_is_refused(
@@ -80,6 +90,21 @@ def test_more_than_there_is_or_less_than_words_need_is_refused(
     with pytest.raises(InputError, match=told):
         shorten(file, tmp_path / "short.gguf", layers=layers, pieces=pieces)
     assert not (tmp_path / "short.gguf").exists()
+
+
+def test_file_that_could_not_be_read_is_not_shortened(tmp_path: Path) -> None:
+    scaled, _ = write_gguf(tmp_path / "scaled.gguf", tokens=LAST, rotated_numbers=4)
+    unpadded, _ = write_gguf(tmp_path / "none.gguf", tokens=[*gguf_tokens()[3:], "<a>", "<b>", CONTROL[0]])
+    for path, told in ((scaled, "rope.dimension_count is 4"), (unpadded, "fewer than two control tokens")):
+        with pytest.raises(InputError, match=told):
+            shorten(path, tmp_path / "short.gguf", layers=1, pieces=WHOLE - 1)
+
+
+def test_command_shortens_a_file(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [str(file), str(tmp_path / "short.gguf"), "--layers", "1", "--pieces", "260"]
+    monkeypatch.setattr(sys, "argv", ["short_gguf.py", *given])
+    assert main() == 0
+    assert GgufFile(tmp_path / "short.gguf").shape["vocabulary"] == 260
 
 
 def test_file_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from tokenizers import pre_tokenizers
 
-from interpunct.errors import InputError, MissingExtraError, told_in_a_line
+from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.folder import written_whole
+from interpunct.models.gguf_weights import CONTROL, TYPES, GgufFile
 
-_CONTROL = 3
-"""What files call the type of a control token."""
 _KEPT = ("embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv", "rope.freq_base")
 _KEPT_IF_THERE = ("rope.dimension_count", "context_length")
 _EPSILON = "attention.layer_norm_rms_epsilon"
@@ -43,14 +42,10 @@ def main() -> int:
 
 def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
     """Write the first layers and pieces of a file as another."""
-    try:
-        import gguf
-    except ModuleNotFoundError:
-        raise MissingExtraError(f"reading {source}", "bundled") from None
-    try:
-        reader = gguf.GGUFReader(source)
-    except (OSError, ValueError, KeyError, IndexError) as error:
-        raise InputError(f"not a whole GGUF file ({error}); fetch it again", path=str(source)) from None
+    shape = GgufFile(source).shape  # which refuses what cannot be read
+    import gguf
+
+    reader = gguf.GGUFReader(source)
 
     def value(key: str) -> Any:
         field = reader.get_field(key)
@@ -59,10 +54,10 @@ def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
         return field.contents()
 
     name = value("general.architecture")
-    tokens, types = value("tokenizer.ggml.tokens"), value("tokenizer.ggml.token_type")
+    tokens, types = value("tokenizer.ggml.tokens"), value(TYPES)
     order = kept(tokens, types, pieces, path=source)
-    if not 1 <= layers <= value(f"{name}.block_count"):
-        raise InputError(f"{layers} of {value(f'{name}.block_count')} layers asked for", path=str(source))
+    if not 1 <= layers <= shape["layers"]:
+        raise InputError(f"{layers} of {shape['layers']} layers asked for; say 1 to these", path=str(source))
     with written_whole(target) as unfinished:
         writer = gguf.GGUFWriter(unfinished, name)
         writer.add_block_count(layers)
@@ -75,8 +70,8 @@ def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
         writer.add_token_list(left := [tokens[place] for place in order])
         writer.add_token_types([types[place] for place in order])
         made = set(left)
-        merges = value("tokenizer.ggml.merges")
-        writer.add_token_merges([pair for pair in merges if pair.replace(" ", "", 1) in made])
+        merges = (pair.split(" ") for pair in value("tokenizer.ggml.merges"))
+        writer.add_token_merges([" ".join(pair) for pair in merges if made.issuperset((*pair, "".join(pair)))])
         for tensor in reader.tensors:
             part, _, rest = tensor.name.partition(".")
             if part == "output" or (part == "blk" and int(rest.partition(".")[0]) >= layers):
@@ -91,17 +86,16 @@ def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
 
 def kept(tokens: list[str], types: list[int], pieces: int, *, path: Path) -> list[int]:
     """Return which of a vocabulary's pieces stay, in their new order: two control tokens, then the first others."""
-    control = [place for place, kind in enumerate(types) if kind == _CONTROL][:2]
+    control = [place for place, kind in enumerate(types) if kind == CONTROL][:2]
     if len(control) < 2:
         raise InputError("fewer than two control tokens; give another file", path=str(path))
     letters = set(pre_tokenizers.ByteLevel.alphabet())
-    first = [place for place, kind in enumerate(types) if kind != _CONTROL]
-    if pieces - 2 < len(letters.intersection(tokens)) or pieces - 2 > len(first):
-        raise InputError(f"{pieces} pieces cannot stay of {len(tokens)}; say another number", path=str(path))
-    order = [*control, *first[: pieces - 2]]
-    if missing := letters.intersection(tokens) - {tokens[place] for place in order}:
-        raise InputError(f"{len(missing)} single bytes are not among the first {pieces} pieces", path=str(path))
-    return order
+    others = [place for place, kind in enumerate(types) if kind != CONTROL]
+    least = 2 + max((count for count, place in enumerate(others, start=1) if tokens[place] in letters), default=0)
+    if not least <= pieces <= 2 + len(others):
+        what = f"{pieces} pieces asked for, and words need the first {least} at least, of {2 + len(others)}"
+        raise InputError(f"{what}; say a number between these", path=str(path))
+    return [*control, *others[: pieces - 2]]
 
 
 if __name__ == "__main__":

@@ -66,6 +66,9 @@ _SHAPE = {
     "theta": "rope.freq_base",
     "epsilon": "attention.layer_norm_rms_epsilon",
 }
+TYPES = "tokenizer.ggml.token_type"
+CONTROL = 3
+"""What files call the type of a control token."""
 _OF_NO_USE = {"output.weight"}  # what guesses the next piece
 
 
@@ -94,10 +97,12 @@ class GgufFile:
             what = f"not a whole GGUF file: {error}; compare its size and checksum with the original's"
             raise InputError(what, path=str(path)) from None
         self._name: str = self._value("general.architecture")
-        self._check("general.architecture", _ARCHITECTURES)
+        if self._name not in _ARCHITECTURES:
+            self._refuse([_only("general.architecture", self._name, _ARCHITECTURES)])
         self._architecture = _ARCHITECTURES[self._name]
-        self._check("tokenizer.ggml.model", ["gpt2"])
-        self._check("tokenizer.ggml.pre", [self._architecture.cutting])
+        required = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": self._architecture.cutting}
+        found = {key: self._value(key) for key in required}
+        self._refuse(_only(key, found[key], [known]) for key, known in required.items() if found[key] != known)
         self._tokens: list[str] = self._value("tokenizer.ggml.tokens")
         self.shape: dict[str, int | float] = {
             option: _plain(self._value(f"{self._name}.{key}")) for option, key in _SHAPE.items()
@@ -105,10 +110,10 @@ class GgufFile:
         """Options of the network that the file holds."""
         self.shape |= {"vocabulary": len(self._tokens), "biases": self._architecture.biases}
         self._check_positions()
-        self._check_control()
 
     def vocabulary(self, *, longest: int) -> Pieces:
         """Return the vocabulary; a word is cut as in running text, where a space stands before it."""
+        self._check_control()
         merges = [tuple(pair.split(" ")) for pair in self._value("tokenizer.ggml.merges")]
         ids = {token: place for place, token in enumerate(self._tokens)}
         # A few bytes of rare scripts have no piece of their own.
@@ -167,11 +172,6 @@ class GgufFile:
             raise InputError(f"no {key}; give a file of a language model with its vocabulary", path=str(self._path))
         return field.contents()
 
-    def _check(self, key: str, known: Iterable[str]) -> None:
-        value = self._value(key)
-        if value not in known:
-            self._refuse([f"{key} is {value!r}, and only {' and '.join(map(repr, known))} can be read"])
-
     def _check_positions(self) -> None:
         problems = []
         rotated = self._reader.get_field(f"{self._name}.rope.dimension_count")
@@ -182,18 +182,22 @@ class GgufFile:
         self._refuse(problems)
 
     def _check_control(self) -> None:
-        """Refuse a file whose words are written with the pieces that pad or stand for the unknown."""
-        letters = set(pre_tokenizers.ByteLevel.alphabet())
+        """Refuse a vocabulary whose words are written with the pieces that pad or stand for the unknown."""
+        types = self._value(TYPES)
         self._refuse(
             f"piece {place} is {self._tokens[place]!r}, and a control token has to stand there (see short_gguf.py)"
             for place in (PAD, UNKNOWN)
-            if self._tokens[place] in letters
+            if types[place] != CONTROL
         )
 
     def _refuse(self, problems: Iterable[str]) -> None:
         """Raise an error where there are problems: the network differs from what is built here."""
         if found := list(problems):
             raise InputError("; ".join(found) + "; give another file", path=str(self._path))
+
+
+def _only(key: str, value: Any, known: Iterable[str]) -> str:
+    return f"{key} is {value!r}, and only {' and '.join(map(repr, known))} can be read"
 
 
 def _plain(value: Any) -> int | float:

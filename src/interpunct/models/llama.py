@@ -63,6 +63,8 @@ class LlamaOptions(SequenceOptions):
         check_kept(self.keep_layers, self.layers)
         if self.pretrained:  # the shape is the file's, and is not known yet
             return
+        if self.causal > self.layers:
+            raise ValueError(f"causal {self.causal} is above layers {self.layers}")
         if self.width % (2 * self.heads):
             raise ValueError(f"width {self.width} must be an even multiple of heads {self.heads}")
         if self.heads % self.kv_heads:
@@ -227,6 +229,10 @@ class Llama(SequenceModel[LlamaOptions]):
         if self.options.layers > layers:
             raise ModelError(f"{before.name} has {layers} layers, and a llama cannot go on with more; ask for fewer")
         kept = self.options.keep_layers or evenly_spaced(self.options.layers, layers)
+        causal = sum(place <= before.options.causal for place in kept)
+        if len(kept) < layers and self.options.causal != causal:
+            what = f"of the layers that stay of {before.name} {causal} see the past alone"
+            raise ModelError(f"{what}; set options.causal to {causal}")
         self.network.load_state_dict(shortened(before.network.state_dict(), kept, layers, inside="trunk."))
 
     def prepare(self) -> None:
@@ -248,6 +254,8 @@ def _with_shape(options: Mapping[str, Any], shape: Mapping[str, int | float], na
         for option, value in shape.items()
         if option in options and not math.isclose(options[option], value, rel_tol=1e-6)
     ]
+    if options.get("causal", 0) > shape["layers"]:
+        problems.append(f"options.causal is {options['causal']}, above the {shape['layers']} layers of {name}")
     if problems:
         raise ConfigError(problems)
     return {**options, **shape}
