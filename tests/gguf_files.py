@@ -23,8 +23,9 @@ def gguf_tokens() -> list[str]:
 
 
 def gguf_weights(seed: int = 1, *, biases: bool = False) -> dict[str, npt.NDArray[np.float32]]:
-    """Return random weights by the names of a file."""
+    """Return random weights by the names of a file, those that guess the next piece among them."""
     sizes: dict[str, tuple[int, ...]] = {"token_embd": (len(gguf_tokens()), 32), "output_norm": (32,)}
+    sizes["output"] = sizes["token_embd"]
     for layer in range(2):
         of_layer: dict[str, tuple[int, ...]] = {
             "attn_norm": (32,), "attn_q": (32, 32), "attn_k": (16, 32), "attn_v": (16, 32), "attn_output": (32, 32),

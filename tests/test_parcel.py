@@ -112,7 +112,7 @@ def test_small_rows_keep_their_numbers(tmp_path: Path) -> None:
 
 
 def test_numbers_too_small_for_a_scale_are_nothing() -> None:
-    back = parcel.restored(parcel.rounded({"m": np.full((1, 32), 1e-45, dtype=np.float32)}))["m"]
+    back = parcel.restored(parcel.rounded({"m": np.full((1, 32), 2.6e-43, dtype=np.float32)}))["m"]
     np.testing.assert_array_equal(back, 0)
 
 

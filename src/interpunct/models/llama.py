@@ -108,10 +108,8 @@ class Attention(nn.Module):
         keys = rotated(keys, turn).repeat_interleave(group, dim=1)  # (windows, heads, pieces, numbers)
         values = values.repeat_interleave(group, dim=1)
         queries = rotated(queries, turn)
-        if causal:
-            found = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-        else:
-            found = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        seen = None if causal else mask
+        found = F.scaled_dot_product_attention(queries, keys, values, attn_mask=seen, is_causal=causal)
         return cast(Tensor, self.output(found.transpose(1, 2).flatten(2)))
 
 
@@ -226,6 +224,8 @@ class Llama(SequenceModel[LlamaOptions]):
     def adopt(self, before: Self) -> None:
         """Take the weights of a trained model, of its layers those that stay."""
         layers = before.options.layers
+        if self.options.causal > self.options.layers:
+            raise ModelError(f"options.causal is {self.options.causal}, above the {self.options.layers} layers")
         if self.options.layers > layers:
             raise ModelError(f"{before.name} has {layers} layers, and a llama cannot go on with more; ask for fewer")
         kept = self.options.keep_layers or evenly_spaced(self.options.layers, layers)
