@@ -19,7 +19,7 @@ from interpunct.errors import ConfigError, InputError, UnknownNameError
 from interpunct.models.folder import Description
 from interpunct.restore import PRETRAINED
 from interpunct.train import TrainConfig
-from relay import INTERPUNCT, RELAYS, UNTIL, Stage, check, relay, written
+from relay import RELAYS, UNTIL, Stage, check, recovered, relay, written
 
 
 def python(code: str) -> tuple[str, ...]:
@@ -102,12 +102,9 @@ def test_what_would_stop_a_later_stage_is_told_at_once(
     (tmp_path / "told-1.pack").touch()
     with pytest.raises(InputError, match=r"told-1\.pack: of an earlier run"):
         check([Stage("tells", ("x", "--parts", "2", "-o", str(tmp_path / "told.pack")))])
-    bundled = {name: Description.load(PRETRAINED / name).version for name in ("default", "fast")}
-    monkeypatch.setattr("relay.BUNDLED", bundled | {"fast": "0.0.1"})
     with pytest.raises(InputError, match=r"fast 0\.0\.1 is gone on from, and .* is bundled"):
-        check([Stage("recovers", (*INTERPUNCT, "recover", "fast", "-o", "elsewhere"))])
-    check([Stage("recovers", (*INTERPUNCT, "recover", "default", "-o", "elsewhere"))])
-    monkeypatch.setattr("relay.BUNDLED", bundled)
+        check([recovered("fast", "0.0.1", "elsewhere")])
+    check([recovered("default", Description.load(PRETRAINED / "default").version, "elsewhere")])
     recipe = tmp_path / "wrong.toml"
     named = '[model]\ntype = "bigru"\nname = "a"\nversion = "1"\n[data]\ntrain = ["a.pack"]\ndev = ["iwslt:dev"]\n'
     recipe.write_text(named)

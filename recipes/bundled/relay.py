@@ -44,8 +44,6 @@ _RESERVE = 40
 _PAUSE = 0.2
 _PATIENCE = 10
 """Seconds in which a stage that is told to end has to."""
-BUNDLED = {"default": "0.8.0", "fast": "0.8.0"}
-"""The versions that teach and that are gone on from: those that are bundled until these are."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Stage:
     """Stages that must have ended."""
     needs: tuple[str, ...] = ()
     """Files that must be there."""
+    bundled: tuple[str, str] | None = None
+    """The name and the version of the bundled model that it takes."""
 
     def until(self, moment: int) -> list[str]:
         """Return its command with the moment at which it should be at its end."""
@@ -76,15 +76,20 @@ def trained(name: str, *overrides: str, after: tuple[str, ...] = (), needs: tupl
     return Stage(name, command, after, needs)
 
 
+def recovered(name: str, version: str, folder: str) -> Stage:
+    """Return the stage that takes the weights of a bundled model, which must be of this version."""
+    command = (*INTERPUNCT, "recover", name, "-o", folder)
+    return Stage(f"recover-{name}", command, bundled=(name, version))
+
+
 TALKS, OTHERS = packs("ted", "court"), packs("spoken", "books-a")
 TOLD = packs(*(f"told-{part}" for part in range(6)))
-RECOVER = Stage("recover", (*INTERPUNCT, "recover", "default", "-o", "runs/default-8"))
 DEFAULT = (
-    RECOVER,
+    recovered("default", "0.8.0", "runs/default-8"),
     Stage(
         "said-default-8",
         (*SAID, "runs/default-8", *TALKS, *OTHERS, "--wait", "600", "-o", "runs/said/default-8"),
-        after=("recover",),
+        after=("recover-default",),
     ),
     trained("teacher-12", needs=(*TALKS, *OTHERS, "runs/pretrained/mpnet.npz")),
     Stage(
@@ -101,8 +106,8 @@ DEFAULT = (
     trained("default-10", f"train.until={UNTIL}", after=("cut", "said-default-8")),
 )  # fmt: skip
 FAST = (
-    RECOVER,
-    Stage("recover-fast", (*INTERPUNCT, "recover", "fast", "-o", "runs/fast-9")),
+    recovered("default", "0.9.0", "runs/default-10"),
+    recovered("fast", "0.8.0", "runs/fast-9"),
     Stage(
         "storyteller",
         (PYTHON, "recipes/bundled/storyteller.py", *(4 * packs("ted")), *packs("spoken", "court"),
@@ -112,10 +117,10 @@ FAST = (
         needs=(*packs("ted", "spoken", "court"), "runs/pretrained/smollm2.gguf", "runs/held.npz"),
     ),
     Stage(
-        "said-default-8",
-        (*SAID, "runs/default-8", *TALKS, *OTHERS, *packs("books-b"), *TOLD, "--wait", "1100",
-         "-o", "runs/said/default-8"),
-        after=("recover",),
+        "said-default-10",
+        (*SAID, "runs/default-10", *TALKS, *OTHERS, *packs("books-b"), *TOLD, "--wait", "1100",
+         "-o", "runs/said/default-10"),
+        after=("recover-default",),
     ),
     trained(
         "fast-10", f"train.until={UNTIL}", after=("recover-fast", "storyteller"), needs=(*OTHERS, *packs("books-b"))
@@ -150,9 +155,8 @@ def check(stages: Sequence[Stage]) -> None:
     """Refuse what would stop a later stage, before hours are spent on those before it."""
     if there := [path for stage in stages for path in written(stage) if path.exists()]:
         raise InputError(f"{', '.join(map(str, there))}: of an earlier run, and would be read; move them away")
-    for name, version in BUNDLED.items():
-        recovered = any((*INTERPUNCT, "recover", name) == stage.command[: len(INTERPUNCT) + 2] for stage in stages)
-        if recovered and (found := Description.load(PRETRAINED / name).version) != version:
+    for name, version in (stage.bundled for stage in stages if stage.bundled):
+        if (found := Description.load(PRETRAINED / name).version) != version:
             raise InputError(f"{name} {version} is gone on from, and {found} is bundled; check out a commit with it")
     for stage in stages:
         command = stage.until(round(time.time()))
