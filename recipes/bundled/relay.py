@@ -7,10 +7,10 @@
     python recipes/bundled/relay.py default --seconds 1550     # or, in another checkout:
     python recipes/bundled/relay.py fast --seconds 1550
 
-Of default: its teacher, what that says, the cut, and default itself in the time that is left. Of fast: stories, what
-default says of them and of all text, and fast in the time that is left. A stage begins as soon as what it needs is
-there, and reads its text while those before it still work (`data.wait`). Each writes a log of its own; where one fails,
-all stop. Files that are not there yet are waited for; they must appear whole.
+Of default, from a commit that has 0.8.0: its teacher, what that says, the cut, and default itself in the time that is
+left. Of fast: stories, what default says of them and of all text, and fast in the time that is left. A stage begins as
+soon as what it needs is there, and reads its text while those before it still work (`data.wait`). Each writes a log of
+its own; where one fails, all stop. Files that are not there yet are waited for; they must appear whole.
 """
 
 from __future__ import annotations
