@@ -35,6 +35,7 @@ from interpunct import corpora
 from interpunct.labels import parse_text
 from interpunct.models.onnx import GRAPH
 from interpunct.models.scores import Array, Scores, joined
+from interpunct.models.six_bits import WEIGHTS
 from interpunct.restore import find_model
 from report import report
 
@@ -112,12 +113,12 @@ def read(model: str, texts: Sequence[Sequence[str]], name: str) -> Dump:
     heard: list[Scores] = []
     for text in texts:
         restorer.restore(text, watch=heard.append)
-    graph = find_model(model) / GRAPH
+    files = [path for path in (find_model(model) / name for name in (GRAPH, WEIGHTS)) if path.exists()]
     about = {
         "CPU": cpu(),
         "onnxruntime": str(onnxruntime.__version__),
         "model": restorer.model.name,
-        "digest": hashlib.sha256(graph.read_bytes()).hexdigest() if graph.exists() else "",
+        "digest": hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest() if files else "",
     }
     return Dump(name, about, [word for text in texts for word in text], dict(joined(heard).tasks))
 

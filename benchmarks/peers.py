@@ -35,12 +35,14 @@ from accuracy import first_words, megabytes, several_models
 from interpunct import corpora
 from interpunct.features import Features
 from interpunct.labels import parse_text
+from interpunct.models import six_bits
 from interpunct.models.batch import piece_batch
 from interpunct.models.folder import PIECES, Description
 from interpunct.models.model import Scorer
 from interpunct.models.onnx import GRAPH, WINDOWS_AT_ONCE
 from interpunct.models.pieces import Pieces
 from interpunct.models.scores import Scores
+from interpunct.models.session import open_session
 from interpunct.restore import bundled_models, find_model
 from interpunct.transcript import Transcript
 from report import report
@@ -53,15 +55,19 @@ PEERS = {
 }
 PIECES_PER_WORD = 1.15  # of BERT's vocabulary, as the tool assumes where it has no tokenizer
 Feed = dict[str, npt.NDArray[np.int64]]
+_KEPT: list[dict[str, Any]] = []
+"""Weights that sessions look at where they are."""
 
 # VmHWM and not getrusage: what a process is given of its parent's peak when it is started stays in the latter.
 _PEAK = "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
 _LIBRARIES = f"import numpy, onnxruntime\n{_PEAK}"
 _SESSION = """
-import json, numpy, onnxruntime
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads, options.log_severity_level = {threads}, 3
-session = onnxruntime.InferenceSession({graph!r}, options, providers=["CPUExecutionProvider"])
+import json, numpy, pathlib
+from interpunct.models import six_bits
+from interpunct.models.session import open_session
+graph = pathlib.Path({graph!r})
+weights = six_bits.load(graph.with_name(six_bits.WEIGHTS))
+session = open_session(graph, threads={threads}, remedy="build it again", weights=weights)
 with numpy.load({feeds!r}) as arrays:
     for names in json.loads({names!r}):
         session.run(None, {{name: arrays[key] for name, key in names.items()}})
@@ -178,7 +184,8 @@ def our_jobs(model: str, folder: Path, *, threads: int) -> list[Job]:
         session = _session(str(home / GRAPH), 1 if alone else threads)
         pool = ThreadPoolExecutor(threads if alone else 1)
         peak = session_peak_mb(str(home / GRAPH), feeds, folder, 1 if alone else threads)
-        shown = {"MB": (home / GRAPH).stat().st_size / 1e6, "peak MB": peak}
+        files = [path for path in (home / GRAPH, home / six_bits.WEIGHTS) if path.exists()]
+        shown = {"MB": sum(file.stat().st_size for file in files) / 1e6, "peak MB": peak}
         jobs.append(Job(ours, "model", words, lambda: [*pool.map(lambda feed: session.run(None, feed), feeds)], shown))
     peak = _peak_mb(_RESTORE.format(model=model, threads=threads, text=str(path)) + _PEAK)
     shown = {"MB": megabytes(model), "peak MB": peak, "load ms": load_ms, "20 words ms": first_ms}
@@ -199,11 +206,10 @@ def prepared(model: Scorer, home: Path, text: str) -> list[Feed]:
 
 
 def _session(graph: str, threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    weights = six_bits.load(Path(graph).with_name(six_bits.WEIGHTS))
+    session = open_session(Path(graph), threads=threads, remedy="build it again", weights=weights)
+    _KEPT.append(weights)
+    return session
 
 
 def session_peak_mb(graph: str, feeds: Sequence[Feed], folder: Path, threads: int) -> float:
