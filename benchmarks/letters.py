@@ -51,6 +51,7 @@ def main() -> None:
 def parted(transcript: Transcript) -> Iterator[tuple[Word, str]]:
     """Yield the words of a transcript, abbreviations in capitals letter by letter, and where each letter stands.
 
+    >>> from interpunct.labels import parse_text
     >>> said = Transcript(parse_text("Our CEO."))
     >>> [(word.text, word.mark, place) for word, place in parted(said)]
     [('Our', '', ''), ('C', '', 'inside'), ('E', '', 'inside'), ('O', '.', 'last')]
