@@ -65,8 +65,8 @@ class Distances:
     def _turned(self, name: str, numbers: str) -> str:
         """Write heads × pieces × pieces of heads × circle: each row is the one above it, turned by one.
 
-        The circle again and again, cut into rows that are one shorter, is that; so whole rows are copied, which is a
-        tenth of the work of looking each number up.
+        The circle again and again, cut into rows that are one shorter, is that; so whole rows are copied, which takes a
+        sixth of the time of looking each number up.
         """
         graph, first = self._graph, self._axes[0]
         circles = graph.add("Unsqueeze", [numbers, self._axes[1]], f"{name}.circles")
